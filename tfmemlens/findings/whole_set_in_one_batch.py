@@ -316,8 +316,39 @@ def _set_by(case: Case, samples: int | None) -> tuple[str, Line] | None:
     return None
 
 
+_OF_AN_AGENT = regex(r"(?i)(?:\A|/)(?:agent|actor|critic|policy|ppo|dqn|a2c|ddpg|vpg)(?:_\d+)?/")
+_OF_EPISODES = regex(
+    r"(?i)\breinforcement\b|\bepisodes?\b|\bq[- ]?learning\b|\b(?:dqn|ddpg|ppo|a[23]c|sarsa)\b"
+)
+_NODE_OF_COACH = regex(r"(?:\A|/)main_level/agent/")
+
+
+def _of_an_agent(case: Case, request: Request | None) -> bool:
+    """Whether what learns is an agent, by the names of its nodes or the text's words."""
+    line = case.capture.surroundings.shows("one input after another")
+    named = request is not None and _OF_AN_AGENT.search(request.failed.node or "")
+    return bool(named or (line and _OF_EPISODES.search(line.text)))
+
+
+def _fewer_steps_of_episodes(request: Request, samples: int, need: int | None) -> Remedy:
+    """Of an agent the samples are steps that it took, as many as its settings gather for one update."""
+    each = f" (each step takes {human(need // samples)} of this tensor)" if need else ""
+    coach = _NODE_OF_COACH.search(request.failed.node or "")
+    setting = (
+        "`num_episodes_between_training` of Coach and DeepRacer" if coach else "its update or batch size"
+    )
+    return Remedy(
+        f"let the agent learn from fewer steps at once{each}: these {samples:,} are most likely all that its"
+        f" episodes gathered for one update; fewer episodes for each ({setting}), shorter ones, or smaller or"
+        " fewer frames of what it sees",
+        slug="fewer-gathered-steps",
+    )
+
+
 def _batches(case: Case, moment: Moment, samples: int | None, need: int | None) -> Remedy:
     told = case.capture.surroundings
+    if samples and moment.request and _of_an_agent(case, moment.request):
+        return _fewer_steps_of_episodes(moment.request, samples, need)
     ran = other_than_training(case, moment.request) if moment.request else None
     failed = moment.request.failed if moment.request else None
     code = "model.predict(x, batch_size=100)"

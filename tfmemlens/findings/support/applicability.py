@@ -530,6 +530,7 @@ TABLE: dict[str, Applicability] = {
     "less-optimizer-state": _ANYWHERE,
     "read-the-analysis": _ANYWHERE,
     "smaller-replay": _ANYWHERE,
+    "fewer-gathered-steps": _ANYWHERE,
     "lower-setting": _ANYWHERE,
     "count-the-data": _ANYWHERE,
     "graph-of-its-own": _TENSORFLOW_CODE,

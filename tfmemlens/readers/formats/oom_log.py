@@ -375,6 +375,7 @@ def _capture(streams: list[_Stream], path: str) -> Capture:
     incidents = _with_statistics(tuple(order(merge_ranks(drafted))), streams)
     host_uses = tuple(use for stream in streams for use in stream.host.found)
     incidents = tuple(_on_its_device(_with_host(each, host_uses), streams) for each in incidents)
+    incidents = tuple(_beside_a_host(each, incidents, streams) for each in incidents)
     main = max(streams, key=_told_by, default=None)
     soft = [warning for stream in streams for warning in stream.dumps.soft]
     notes = tuple(note for stream in streams for note in stream.notes)
@@ -544,6 +545,21 @@ def _on_its_device(incident: Incident, streams: list[_Stream]) -> Incident:
     return replace(incident, request=replace(request, device=device))
 
 
+def _beside_a_host(incident: Incident, incidents: tuple[Incident, ...], streams: list[_Stream]) -> Incident:
+    """A tensor's message without a device, where the text has a failure of the host's RAM beside it,
+    names RAM, and knows of no GPU.
+    """
+    request = incident.request
+    bare = request.kind is RequestKind.TENSOR and request.allocator is None and request.device is None
+    told = {what for stream in streams for what in stream.surroundings.purposes}
+    of_a_gpu = any(stream.named or stream.surroundings.devices for stream in streams)
+    if not bare or of_a_gpu or "host RAM named" not in told or told & {*_ACCELERATED, _OF_A_DEVICE}:
+        return incident
+    if not any(each.request.kind is RequestKind.HOST for each in incidents):
+        return incident
+    return replace(incident, request=replace(request, device="/device:CPU:0"))
+
+
 def _is_of_a_host(incident: Incident, told: Mapping[str, Line]) -> bool:
     """Whether a message of XLA's that names no device is of a machine that has no GPU, as the text says."""
     request = incident.request
@@ -566,7 +582,7 @@ _ACCELERATED = (
 _POOL_OF_A_GPU = regex(r"GPU_(?P<number>\d{1,3})_bfc\Z")
 _STREAM_EXECUTOR = "pjrt_stream_executor_client"
 _OF_THE_HOST = regex(r"\b(?:cuda|gpu)_host_bfc\b")
-_NAMED = "naming the host's pool"
+_NAMED, _OF_A_DEVICE = "naming the host's pool", "naming a device's pool"
 _OF_A_POOL = (RequestKind.DUMP, RequestKind.TENSOR)
 _HOST_POOL, _ITS_LIMIT = "gpu_host_bfc", 1 << 36
 """What TensorFlow gives its pool of pinned host memory at most, and no device has just so much."""
@@ -575,7 +591,7 @@ _HOST_POOL, _ITS_LIMIT = "gpu_host_bfc", 1 << 36
 def _is_pool_of_the_host(incident: Incident, told: Mapping[str, Line]) -> bool:
     """Whether a failure without an allocator is of pinned host memory, by the text's words or its limit."""
     request = incident.request
-    if request.allocator is not None or "GPU" in (request.device or "") or "naming a device's pool" in told:
+    if request.allocator is not None or "GPU" in (request.device or "") or _OF_A_DEVICE in told:
         return False
     limit = incident.state.limit
     return _NAMED in told or (limit is not None and limit.bytes == _ITS_LIMIT)

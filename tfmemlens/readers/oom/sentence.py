@@ -49,7 +49,7 @@ OP_TAIL = LineRule(
 )
 TAG = LineRule(
     r"\[\[ ?(?:\{\{function_node (?P<function>[^}\s]*)\}\})?"
-    r"(?:\{\{node (?P<braced>[^}]+?)\}\}|[Nn]ode:? (?P<plain>[^\s\]]+)|(?P<bare>[A-Za-z0-9_.][\w./>-]*))"
+    r"(?:\{\{?node (?P<braced>[^}]+?)\}\}?|[Nn]ode:? (?P<plain>[^\s\]]+)|(?P<bare>[A-Za-z0-9_.][\w./>-]*))"
     r"(?P<defined> \(defined at (?P<source>.+?)\) ?)? *(?:= (?P<op>\w+)"
     r" ?(?:\[(?P<attrs>.*?)\])?\((?P<inputs>[^()]*)\))? ?\]\]?",
     '[[Node: conv/Conv2D = Conv2D[T=DT_FLOAT, data_format="NHWC",'
@@ -58,11 +58,12 @@ TAG = LineRule(
     "[[node conv/Conv2D (defined at C:\\work\\train.py:31) ]]",
     "[[{{node conv/Conv2D}}]]",
     "[[{{node conv/Conv2D}} = Conv2D[T=DT_FLOAT](x, conv/w/read)]]",
+    "[[{node conv/Conv2D} = Conv2D[T=DT_FLOAT](x, conv/w/read)]]",  # through str.format
     "[[loss/mul]]",
     needs="[[",
 )
 CUT_TAG = LineRule(
-    r"\[\[ ?(?:\{\{node (?P<braced>[^}\s]+)\}\}|[Nn]ode:? (?P<plain>[^\s\]]+)) *= (?P<op>\w+)"
+    r"\[\[ ?(?:\{\{?node (?P<braced>[^}\s]+)\}\}?|[Nn]ode:? (?P<plain>[^\s\]]+)) *= (?P<op>\w+)"
     r" ?\[(?P<attrs>.*)\Z",
     '[[Node: conv/Conv2D = Conv2D[T=DT_FLOAT, data_format="NHWC", _devi',
     needs="[[",

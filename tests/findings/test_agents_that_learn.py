@@ -1,0 +1,46 @@
+"""Agents: the rows of a tensor are steps of episodes, or entries of a replay memory, and no set."""
+
+from __future__ import annotations
+
+from tests.findings.pages import explained, first, offered
+
+NODE = "main_level/agent/main/online/network_0/observation/Conv2d_1/Conv2D"
+FAILED = (
+    "W tensorflow/core/framework/op_kernel.cc:1273] OP_REQUIRES failed at conv_ops.cc:693 : Resource"
+    " exhausted: OOM when allocating tensor with shape[{rows},64,28,38] and type float on"
+    " /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc\n"
+    "tensorflow.python.framework.errors_impl.ResourceExhaustedError: OOM when allocating tensor with"
+    " shape[{rows},64,28,38] and type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator"
+    ' GPU_0_bfc\n\t [[{{node {node}}} = Conv2D[T=DT_FLOAT, data_format="NCHW", padding="VALID"](a, b)]]\n'
+)
+
+
+def test_the_steps_of_an_agents_episodes_are_gathered_by_its_settings() -> None:
+    text = FAILED.format(rows=4211, node=NODE)
+    assert NODE.rpartition("/")[0] in explained(text).verdict  # one brace, as str.format leaves it
+    assert offered(text)[0] == "fewer-gathered-steps" and "sess.run" not in first(text)
+    assert "num_episodes_between_training" in first(text)
+    words = "Each episode of my DQN has some 4000 steps.\n" + FAILED.format(rows=4211, node="conv/Conv2D")
+    assert offered(words)[0] == "fewer-gathered-steps"
+    assert "num_episodes_between_training" not in first(words)
+
+
+def test_a_set_that_no_agent_gathered_goes_in_batches() -> None:
+    for node in ("net/conv/Conv2D", "reagent/Conv2D", "online/net/Conv2D"):
+        assert offered(FAILED.format(rows=4211, node=node))[0] == "in-batches"
+    webcam = "It reads frames from a webcam.\n" + FAILED.format(rows=4211, node="conv/Conv2D")
+    assert "fewer-gathered-steps" not in offered(webcam)
+
+
+RAM = (
+    "# RAM usage grows until it crashes\n\nFirst it threw:\n```\nterminate called after throwing an instance"
+    " of 'std::bad_alloc'\n  what():  std::bad_alloc\n```\nWith larger samples it fails with\n```\n"
+    "ResourceExhaustedError: OOM when allocating tensor with shape[6000,100,100,64]{more}\n```\n{end}"
+)
+
+
+def test_a_message_without_a_device_beside_a_bad_alloc_is_of_host_ram() -> None:
+    assert "Out of host RAM (not GPU memory)" in explained(RAM.format(more="", end="")).verdict
+    card = " and type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc"
+    for text in (RAM.format(more=card, end=""), RAM.format(more="", end="My GPU is a GTX 1080 Ti.\n")):
+        assert "Out of host RAM (not GPU memory) while" not in explained(text).verdict
