@@ -114,6 +114,11 @@ def test_a_kernel_as_cudnn_turns_it_shows_no_batch() -> None:
 def test_a_pool_of_next_to_nothing_is_another_process() -> None:
     tiny = statistics(60_000_000, 2048) + f"{DST} [Op:IteratorGetNext]"
     assert (leading(tiny), first(tiny)) == ("cut-dump", "see-device-users")
+    small = (
+        statistics(110_000_000, 2048)
+        + "Ran out of memory trying to allocate 200.00MiB.  See logs for memory state."
+    )
+    assert first(small) == "see-device-users"  # of shapes that are too large nothing is known
     full = statistics(400_000_100, 399_990_000) + "OOM when allocating tensor with shape[1,600,400,3]"
     assert (leading(full), first(full)) == ("cut-dump", "see-device-users")
     own = full.replace("400000100", "419430400")

@@ -6,7 +6,11 @@ import pytest
 
 from tfmemlens import pipeline
 from tfmemlens.model.finding import Finding
+from tfmemlens.renderers.terminal import _balance, _screen
+from tfmemlens.renderers.view import View
 from tfmemlens.units import GIB, MIB
+
+VIEW = View(width=80)
 
 START = "Allocator (GPU_0_bfc) ran out of memory trying to allocate 512.00MiB (rounded to 536870912)"
 
@@ -126,3 +130,78 @@ def test_a_sentence_that_was_broken_is_whole_again(name: str) -> None:
         return
     assert (request.shape, request.dtype, request.allocator) == ((64, 112, 112, 64), "float32", "GPU_0_bfc")
     assert request.device == "/job:localhost/replica:0/task:0/device:GPU:0"
+
+
+def blocks(*sizes: tuple[int, int]) -> str:
+    """Lines of a summary, of so many blocks of each size in MiB."""
+    return "".join(
+        f"{count} Chunks of size {size} totalling {count * size / GIB:.2f}GiB\n" for count, size in sizes
+    )
+
+
+def test_blocks_that_differ_by_what_the_allocator_adds_are_of_one_size() -> None:
+    large = 256 * MIB
+    found = cut(blocks((3, large), (2, large + 1024), (1, 40 * MIB)))
+    assert found is not None
+    assert found.because.startswith("5 blocks of 256.00 MiB hold 1.25 GiB, 97 % of the blocks that are here")
+    assert "one large weight with its copies" in found.because
+    assert "67,108,864 numbers" in found.remedies[0].text and len(found.evidence) == 2
+    other = cut(blocks((3, large), (2, large + 2 * MIB), (1, 40 * MIB)))
+    assert other is not None and other.because.startswith("3 blocks of 256.00 MiB hold 768.00 MiB")
+
+
+def test_blocks_of_every_stage_are_no_copies_of_a_weight() -> None:
+    found = cut(blocks((4, 256 * MIB), (4, 128 * MIB), (8, 64 * MIB)))
+    assert found is not None and "copies" not in found.because
+    many = cut(blocks((40, 256 * MIB)))
+    assert many is not None and "copies" not in many.because
+
+
+BIN = (
+    "Bin ({low}): \tTotal Chunks: {all}, Chunks in use: {used}. {size} allocated for chunks. {held} in use in"
+    " bin. {held} client-requested in use in bin.\n"
+)
+WANTED = (
+    "Bin for 2.40GiB was 256.00MiB, Chunk State: \n"
+    "  Size: {free} | Requested Size: 1.0KiB | in_use: 0, prev:   Size: 3.0KiB | Requested Size: 3.0KiB |"
+    " in_use: 1\n"
+)
+
+
+def last_bin(used: int, held: str) -> str:
+    return BIN.format(low=1 << 28, all=used + 1, used=used, size="4.50GiB", held=held)
+
+
+def test_a_free_block_just_short_of_the_request_is_said_with_what_large_blocks_hold() -> None:
+    text = last_bin(1, "2.20GiB") + WANTED.format(free="2.30GiB")
+    verdict = pipeline.explain(text).verdict
+    assert "the largest free block had about 2.30 GiB, just short of it" in verdict
+    assert "one block of about 2.20 GiB was in use" in verdict
+    small = pipeline.explain(last_bin(3, "2.20GiB") + WANTED.format(free="1.10GiB")).verdict
+    assert "about 1.10 GiB, too small for it; 3 blocks of 256.00 MiB and more held about 2.20 GiB" in small
+
+
+def test_of_chunks_that_were_cut_nobody_knows_the_largest_free_one() -> None:
+    chunks = "Chunk at 0x10216400000 of size 1280\nFree at 0x10216400500 of size 1048576\n"
+    verdict = pipeline.explain("Bin for 2.40GiB was 256.00MiB, Chunk State: \n" + chunks).verdict
+    assert "the largest free block" not in verdict
+
+
+def test_bins_below_the_large_ones_tell_what_is_not_in_them() -> None:
+    low = "".join(
+        BIN.format(low=1 << at, all=1, used=1, size="1.50MiB", held="1.50MiB") for at in range(20, 24)
+    )
+    report = pipeline.explain(low)
+    assert "blocks of 1.00 MiB to 16.00 MiB, whose bins are here, hold 6.00 MiB" in report.verdict
+    slugs = [action.remedy.slug for action in report.actions]
+    assert slugs[0] == "read-the-log" and "record-a-step" not in slugs
+    full = low.replace("1.50MiB", "900.00MiB")
+    assert "whose bins are here" not in pipeline.explain(full).verdict
+
+
+def test_a_few_small_blocks_are_no_use_of_a_device() -> None:
+    few = pipeline.explain("Chunk at 0x10216400000 of size 1280\nChunk at 0x10216400500 of size 65536\n")
+    some = pipeline.explain("Chunk at 0x10216400000 of size 1280\nChunk at 0x10216400500 of size 2097152\n")
+    assert _balance.is_next_to_nothing(few.case.moments[0])
+    assert not _balance.is_next_to_nothing(some.case.moments[0])
+    assert _screen.sections(few, VIEW) == [] and _screen.sections(some, VIEW) != []

@@ -12,12 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support.board import board
+from tfmemlens.findings.support.cut_bins import of_bins, short_of_it
 from tfmemlens.findings.support.phase import other_than_training
 from tfmemlens.findings.support.prose_advice import ANOTHER_RELEASE, without_a_batch
 from tfmemlens.findings.support.prose_of_jax import of_constructs
 from tfmemlens.findings.support.rows import attributed, failures, on_host
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of, situation
 from tfmemlens.findings.support.stated_weights import STATED_MATRIX
+from tfmemlens.findings.support.tiny_pools import left_by_others
 from tfmemlens.findings.support.told_mechanism import told_mechanism
 from tfmemlens.findings.support.tool_settings import tool
 from tfmemlens.findings.support.traceback_place import of_the_node
@@ -147,8 +149,12 @@ def _of_a_dump(case: Case, index: int, moment: Moment) -> Iterator[Finding]:
     named = named or bool(moment.request and moment.request.failed.node)
     if named or attributed(moment) or moment.is_counted or "memory-dump" in case.capture.source.formats:
         return  # TensorFlow's own file has all chunks: other rules say what they show
+    if left_by_others(moment):
+        return  # no smaller batch makes that pool larger
     asked = moment.request and moment.request.failed.size
     what = "the dump names no tensors" + ("" if asked else ", and what was asked for is not in this text")
+    what = short_of_it(moment) or what
+    what += of_bins(moment)
     left = None if asked else _much_left(moment)
     if left:
         what += (
@@ -160,11 +166,32 @@ def _of_a_dump(case: Case, index: int, moment: Moment) -> Iterator[Finding]:
         severity=Severity.FACTOR,
         headline=what,
         because=what,
-        remedies=(*((_THE_REQUEST,) if left else ()), *_remedies(case, moment)),
+        remedies=(*_of_what_is_cut(moment, left), *_remedies(case, moment)),
         moment=index,
+        rules_out=("record-a-step",) if _is_a_scrap(moment) else (),
     )
 
 
+def _is_a_scrap(moment: Moment) -> bool:
+    """Whether neither what was asked for nor what was in use is in the text."""
+    asked = moment.request and moment.request.failed.size
+    return not (asked or moment.balance.in_use or moment.balance.limit)
+
+
+def _of_what_is_cut(moment: Moment, left: int | None) -> tuple[Remedy, ...]:
+    """What the rest of the log tells, where that decides."""
+    if left:
+        return (_THE_REQUEST,)
+    blocks = len(moment.attribution.table)  # then another rule says it
+    return (_WHOLE,) if _is_a_scrap(moment) and not blocks else ()
+
+
+_WHOLE = Remedy(
+    "explain the whole log: the line above this part names the request and its op, those below it say what"
+    " was in use and of which limit",
+    "python train.py 2> train.log; tfmemlens explain train.log",
+    slug="read-the-log",
+)
 _MUCH_LEFT = 0.3
 _THE_REQUEST = Remedy(
     "find the line of what was asked for, behind the dump or in the exception (`OOM when allocating"

@@ -16,12 +16,14 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.board import board
+from tfmemlens.findings.support.cut_bins import of_bins, short_of_it
 from tfmemlens.findings.support.kills import was_killed
 from tfmemlens.findings.support.prose_advice import of_a_server
 from tfmemlens.findings.support.rows import NEARLY_FULL, attributed, held, on_host, requests
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of, situation
 from tfmemlens.findings.support.tiny_pools import left_by_others
 from tfmemlens.knowledge.device_names import GPU
+from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
@@ -113,6 +115,7 @@ def _of_a_tiny_pool(index: int, moment: Moment) -> Finding:
         evidence=(Evidence(f"limit: {human_size(state.limit)}", state.line_of("limit")),),
         remedies=(_ENDED, _OWN_LIMIT),
         moment=index,
+        rules_out=("record-a-step",),
     )
 
 
@@ -244,6 +247,8 @@ def _of_a_head(case: Case, index: int, moment: Moment) -> Finding:
     because = (
         "its dump ends before the lines that say what was in use, of which size and how much of the limit"
     )
+    if block := short_of_it(moment):
+        because = f"{block}{of_bins(moment)}"
     failed = moment.request.failed if moment.request else None
     return Finding(
         severity=Severity.FACTOR,
@@ -280,7 +285,6 @@ def _of_a_busy_server(case: Case, moment: Moment) -> tuple[Remedy, ...]:
 
 def _of_chunks(case: Case, index: int, moment: Moment) -> Finding:
     most = max(moment.attribution.table, key=lambda row: row.total_bytes)
-    share = percent(most.total_bytes, held(moment))
     if held(moment) < _LEAST_OF_A_DEVICE:
         what = f"a part of a dump, {human(held(moment))} in {len(moment.attribution.table)} sizes of blocks"
         known = moment.request is not None and moment.request.failed.shape is not None
@@ -298,20 +302,54 @@ def _of_chunks(case: Case, index: int, moment: Moment) -> Finding:
             remedies=(_WHOLE,),
             moment=index,
         )
+    alike = [row for row in moment.attribution.table if _are_alike(row, most)]
+    count, size = sum(row.count for row in alike), sum(row.total_bytes for row in alike)
+    share = percent(size, held(moment))
     what = (
-        f"{most.count} blocks of {human(most.size_bytes)} hold {human(most.total_bytes)}, {share} of the"
-        f" blocks"
-        " that are here"
-        if most.count > 1
+        f"{count} blocks of {human(most.size_bytes)} hold {human(size)}, {share} of the blocks that are here"
+        if count > 1
         else f"one block of {human(most.size_bytes)} is {share} of the blocks that are here"
     )
+    copies = _may_be_copies(case, most.size_bytes, count) if size >= _NEARLY_ALL * held(moment) else ()
+    because = f"{what}; {_OF_COPIES}" if copies else what
     return Finding(
         severity=Severity.FACTOR,
         headline=f"{what}; the request and the limit are in a part of the dump that is not",
-        because=what,
-        explains=most.total_bytes,
+        because=because,
+        explains=size,
         basis=Basis.MEASURED,
-        evidence=(Evidence("the blocks", most.line),),
-        remedies=(*_of_a_busy_server(case, moment), _WHOLE),
+        evidence=tuple(Evidence("the blocks", row.line) for row in alike),
+        remedies=(*_of_a_busy_server(case, moment), *copies, _WHOLE),
         moment=index,
+    )
+
+
+_ALIKE = 256
+"""Blocks that differ by less than one part of so many are of tensors of one size: BFC gives some a little
+more."""
+_NEARLY_ALL = 0.9
+"""Outputs of a network have sizes of every stage: blocks of one size that are nearly all are a weight's."""
+_LARGE_COPY, _COPIES, _FLOAT = 64 * MIB, range(3, 17), 4
+_OF_COPIES = (
+    "equal ones that are nearly all are rather one large weight with its copies (a gradient, the optimizer's"
+    " slots, a second network) than outputs of many layers"
+)
+
+
+def _are_alike(row: Allocation, other: Allocation) -> bool:
+    return abs(row.size_bytes - other.size_bytes) * _ALIKE <= other.size_bytes
+
+
+def _may_be_copies(case: Case, size: int, count: int) -> tuple[Remedy, ...]:
+    """How to find the weight of which a few large blocks of one size may be copies."""
+    if size < _LARGE_COPY or count not in _COPIES or framework_of(case) != TENSORFLOW:
+        return ()
+    return (
+        Remedy(
+            f"look for a weight of about {size // _FLOAT:,} numbers (as float32), such as a dense layer"
+            " behind Flatten or a table: each copy of it takes as much; make its input or width smaller."
+            " Where no weight is as large, they are outputs of one shape, which a smaller batch shrinks",
+            "for v in model.variables: print(v.name, v.shape)",
+            slug="find-the-layer",
+        ),
     )

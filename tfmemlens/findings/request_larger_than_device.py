@@ -21,6 +21,7 @@ from tfmemlens.findings.support.phase import is_jacobian
 from tfmemlens.findings.support.rows import device_limit, on_host, place, requests, tensor_text
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of, situation
 from tfmemlens.findings.support.tf_code.pairs import pairs_in_code
+from tfmemlens.findings.support.tiny_pools import left_by_others
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
@@ -108,6 +109,8 @@ def _is_known(case: Case) -> bool:
 def _without_shape(case: Case, moment: Moment, need: int) -> Iterator[Remedy]:
     """What finds the array that is larger than its author thought."""
     request = moment.request
+    if left_by_others(moment):
+        return  # the request is no larger than any: what is left of the device is small
     of_an_op = request and not (request.fixed or request.failed.compiled)
     if of_an_op and framework_of(case) == TENSORFLOW:
         where = f"`{place(moment)}`" if place(moment) else "the failing op"

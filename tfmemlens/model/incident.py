@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from tfmemlens.model.timeline import Timeline
 
 NOTHING = Size.exactly(0)
+LAST_BIN = 1 << 28
+"""The smallest chunk of BFC's last bin."""
 
 
 class RequestKind(Enum):
@@ -157,6 +159,8 @@ class AllocatorState:
     """The share of the pool that its printed map shows in use, 0 to 1."""
     free_run: float | None = None
     """The longest stretch without anything in use on that map, as a share of the pool."""
+    bins: tuple[BinRow, ...] = ()
+    """Of a dump that was cut: the bins that are here."""
     lines: tuple[tuple[str, Line], ...] = ()
     """The line behind a figure: (`in_use`, line)."""
 
@@ -183,6 +187,22 @@ class ChunkMap:
 
     def __len__(self) -> int:
         return len(self.size_bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class BinRow:
+    """A line of the dump's bins: chunks of a size and more, up to twice that, in all but the last."""
+
+    low_bytes: int
+    used: int
+    """Chunks in use."""
+    in_use: Size
+    line: Line | None = None
+
+    @property
+    def is_last(self) -> bool:
+        """Whether its chunks are of that size and more, without a bound."""
+        return self.low_bytes == LAST_BIN
 
 
 @dataclass(frozen=True, slots=True)

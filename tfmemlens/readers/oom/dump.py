@@ -4,7 +4,7 @@ spelling.
 
 from __future__ import annotations
 
-from tfmemlens.model.incident import SizeClass
+from tfmemlens.model.incident import BinRow, SizeClass
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.readers.oom.dump_figures import Dump, figure
@@ -330,6 +330,9 @@ class DumpCollector:
                     parse_size(groups["in_use"] or "", ALIGNMENT),
                     requested,
                 )
+            )
+            dump.bin_rows.append(
+                BinRow(int(groups["low"] or 0), int(groups["used"] or 0), dump.bins[-1][1], line)
             )
         elif rule is WANT and dump.size is None:
             dump.size = parse_size(groups["size"] or "", ALIGNMENT)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 
-from tfmemlens.model.incident import AllocatorState, ChunkMap, SizeClass
+from tfmemlens.model.incident import AllocatorState, BinRow, ChunkMap, SizeClass
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.readers.oom.rules import FIRST, LAST, Era
@@ -39,6 +39,7 @@ class Dump:
     regions: list[int] = field(default_factory=list)
     classes: list[SizeClass] = field(default_factory=list)
     bins: list[tuple[Size, Size, Size | None]] = field(default_factory=list)
+    bin_rows: list[BinRow] = field(default_factory=list)
     bin_free: list[tuple[Size, Line]] = field(default_factory=list)
     total: tuple[Size, Line] | None = None
     figures: dict[str, tuple[Size, Line]] = field(default_factory=dict)
@@ -104,6 +105,7 @@ class Dump:
             allocations=allocations[0].bytes if allocations else None,
             occupied=1 - self.map[0].count("_") / len(self.map[0]) if self.map else None,
             free_run=max(map(len, regex("[^_]").split(self.map[0]))) / len(self.map[0]) if self.map else None,
+            bins=tuple(self.bin_rows) if len(self.bin_rows) < _BINS else (),
             lines=tuple(lines.items()),
         )
 

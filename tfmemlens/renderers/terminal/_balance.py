@@ -12,7 +12,7 @@ from tfmemlens.renderers.kinds import in_words
 from tfmemlens.renderers.palette import TERMINAL
 from tfmemlens.renderers.terminal._blocks import columns, heading, paragraph, stacked_bar, styled
 from tfmemlens.renderers.view import View
-from tfmemlens.units import human, human_size, percent
+from tfmemlens.units import MIB, human, human_size, percent
 
 LETTERS = {
     Kind.ACTIVATION: "█",
@@ -42,6 +42,8 @@ _FAR = 20
 
 def page(moment: Moment, view: View) -> list[str]:
     """The bar under its heading, each letter explained; nothing where no size is known."""
+    if is_next_to_nothing(moment):
+        return []
     drawn = bar(moment, view)
     if not drawn and is_part_of_a_dump(moment):
         return [*heading("memory use", view), f"  {headline(moment)}"]
@@ -97,6 +99,13 @@ def is_part_of_a_dump(moment: Moment) -> bool:
     if not blocks or books.limit or books.in_use or moment.timeline:
         return False
     return all(part.kind is Kind.UNATTRIBUTED for part in parts(moment))
+
+
+def is_next_to_nothing(moment: Moment) -> bool:
+    """Whether the blocks of a cut dump that are here are its first few alone."""
+    books = moment.balance
+    cut = moment.lists_blocks_alone and not (books.limit or books.in_use or moment.timeline)
+    return bool(cut and moment.attribution.table.total_bytes < MIB)
 
 
 def names(stretches: Sequence[BarPart]) -> list[str]:

@@ -184,7 +184,7 @@ def sections(report: Report, view: View) -> list[list[str]]:
         _run_facts(report, view),
         _memory(moment, view),
         _curve(moment, view),
-        _held(report, view),
+        *([] if _balance.is_next_to_nothing(moment) else [_held(report, view)]),
     ]
     return [part for part in parts if part]
 
@@ -355,6 +355,8 @@ def _place(line: Line, where: str, moment: Moment) -> str:
 
 def _memory(moment: Moment, view: View) -> list[str]:
     """The limit and what is in use, the bar, and what its letters mean."""
+    if _balance.is_next_to_nothing(moment):
+        return []
     drawn, limit = _balance.bar(moment, view), moment.balance.limit
     if not (drawn or limit or _balance.is_part_of_a_dump(moment)):
         return []

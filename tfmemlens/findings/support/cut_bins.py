@@ -1,0 +1,57 @@
+"""What the bins of a dump tell where its chunks and statistics were cut: large blocks, free and in use."""
+
+from __future__ import annotations
+
+from tfmemlens.model.case import Moment
+from tfmemlens.model.incident import BinRow
+from tfmemlens.units import MIB, human, human_size
+
+_JUST_SHORT = 0.9
+"""Of the request: a free block that is nearly as large."""
+_SOME_BINS, _LITTLE = 3, 256 * MIB
+"""Bins that tell something, and what explains no GPU that is full."""
+
+
+def short_of_it(moment: Moment) -> str:
+    """How much the largest free block lacks, where a dump lists it and what was asked for."""
+    block, need = moment.balance.largest_free_chunk, moment.request.needed_bytes if moment.request else None
+    if block is None or not block.bytes or need is None or block.bytes >= need or not _is_of_all(moment):
+        return ""
+    just = "just short of it" if block.bytes >= _JUST_SHORT * need else "too small for it"
+    return f"the largest free block had {human_size(block)}, {just}"
+
+
+def _is_of_all(moment: Moment) -> bool:
+    """Whether it is the largest of all: of a whole list, or of the bin that the request was looked for in."""
+    assert moment.incident
+    state = moment.incident.state
+    line = state.line_of("largest_free_chunk")
+    return state.free_chunks is not None or bool(line and "| in_use" in line.text)
+
+
+def of_bins(moment: Moment) -> str:
+    """What the bins of a cut dump hold: the last, of large blocks, else those that are here together."""
+    state = moment.incident.state if moment.incident else None
+    if state is None or state.in_use or not state.bins:
+        return ""
+    last = state.bins[-1]
+    if last.is_last:
+        return _of_the_last_bin(last)
+    known, bound = sum(each.in_use.bytes for each in state.bins), 2 * last.low_bytes
+    if len(state.bins) < _SOME_BINS or known >= _LITTLE:
+        return ""
+    least = human(state.bins[0].low_bytes)
+    return (
+        f"; blocks of {least} to {human(bound)}, whose bins are here, hold {human(known)}: what filled the"
+        " device is in others, or not in this pool"
+    )
+
+
+def _of_the_last_bin(last: BinRow) -> str:
+    """What its large blocks hold: one is as large as all."""
+    if not last.used:
+        return f"; no block of {human(last.low_bytes)} or more was in use"
+    size = human_size(last.in_use)
+    if last.used == 1:
+        return f"; one block of {size} was in use"
+    return f"; {last.used} blocks of {human(last.low_bytes)} and more held {size}"
