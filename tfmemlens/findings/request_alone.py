@@ -53,6 +53,20 @@ _OF_PROGRAMS = (
 )
 
 _NOT_KNOWN = "this log shows what failed, not what was using the memory"
+_FULL_MAP = 0.99
+"""Of the map's hundred cells."""
+
+
+def _by_the_map(moment: Moment) -> str:
+    """That the pool was full, where its map alone is here of the dump."""
+    state = moment.incident.state if moment.incident else None
+    if state is None or state.occupied is None or state.occupied < _FULL_MAP:
+        return ""
+    line = state.line_of("occupied")
+    stars = f"its map of stars, {line.place}" if line else "its map of stars"
+    return f"the pool was full ({stars}), and this text does not say of what"
+
+
 _OF_A_KERNEL = regex(r"Conv\w*Backprop(?:Filter|Weights)\w*(?:-\S*)?\Z")
 _OF_A_MATRIX = regex(r"MatMul(?:_\d+)?_grad/MatMul_1\Z")
 _MAKES_WEIGHTS = ("Mul", "AddV2", "Add", "Sub", "Sqrt", "RealDiv", "RandomUniform", "RandomNormal", "Fill")
@@ -94,7 +108,8 @@ def check(case: Case) -> Iterator[Finding]:
             )
             known += " shows the machine's RAM"
         known = known or _refused_by_the_driver(moment)
-        what = f"{known}; {_NOT_KNOWN}" if known else _NOT_KNOWN
+        unknown = _by_the_map(moment) or _NOT_KNOWN
+        what = f"{known}; {unknown}" if known else unknown
         yield Finding(
             severity=Severity.FACTOR,
             headline=what,

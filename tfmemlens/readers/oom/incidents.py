@@ -98,7 +98,9 @@ def _lacks_rows(blocks: list[Block]) -> bool:
 def _best_dump(draft: IncidentDraft) -> Dump | None:
     nodes = {telling.node for telling in draft.tellings if telling.node}
     ranked = sorted(
-        draft.dumps, key=lambda dump: (dump.op in nodes, bool(dump.stats), len(dump.sizes)), reverse=True
+        draft.dumps,
+        key=lambda dump: (dump.op in nodes, bool(dump.stats), len(dump.sizes), dump.map is not None),
+        reverse=True,
     )
     return ranked[0] if ranked else None
 

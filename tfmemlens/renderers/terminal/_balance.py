@@ -47,6 +47,8 @@ def page(moment: Moment, view: View) -> list[str]:
     drawn = bar(moment, view)
     if not drawn and is_part_of_a_dump(moment):
         return [*heading("memory use", view), f"  {headline(moment)}"]
+    if not drawn and (mapped := by_the_map(moment)):
+        return [*heading("memory use", view), f"  {mapped}"]
     if not drawn:
         return []
     books = moment.balance
@@ -99,6 +101,18 @@ def is_part_of_a_dump(moment: Moment) -> bool:
     if not blocks or books.limit or books.in_use or moment.timeline:
         return False
     return all(part.kind is Kind.UNATTRIBUTED for part in parts(moment))
+
+
+def by_the_map(moment: Moment) -> str:
+    """What the map at a dump's end shows of the pool, where no figure of the dump is here."""
+    state = moment.incident.state if moment.incident else None
+    if state is None or state.occupied is None or state.limit or state.in_use:
+        return ""
+    used = round(100 * state.occupied)
+    if used == 100 or not state.free_run:
+        return "all of the pool, by the allocator's map"
+    piece = round(100 * state.free_run)
+    return f"{used} % of the pool, by its map; largest gap {piece} %"
 
 
 def is_next_to_nothing(moment: Moment) -> bool:

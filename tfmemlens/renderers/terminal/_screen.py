@@ -359,7 +359,8 @@ def _memory(moment: Moment, view: View) -> list[str]:
         return []
     drawn, limit = _balance.bar(moment, view), moment.balance.limit
     if not (drawn or limit or _balance.is_part_of_a_dump(moment)):
-        return []
+        mapped = _balance.by_the_map(moment)
+        return _heading("memory use", view, [mapped]) if mapped else []
     facts = [_balance.limit(moment), *(_balance.figures(moment) if limit else ())]
     return [*_heading("memory use", view, facts), *([*drawn, _legend(moment, view)] if drawn else ())]
 
