@@ -44,3 +44,34 @@ def test_a_message_without_a_device_beside_a_bad_alloc_is_of_host_ram() -> None:
     card = " and type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc"
     for text in (RAM.format(more=card, end=""), RAM.format(more="", end="My GPU is a GTX 1080 Ti.\n")):
         assert "Out of host RAM (not GPU memory) while" not in explained(text).verdict
+
+
+def kept(node: str, shape: str = "20000,84,84,4") -> str:
+    """A variable's first value that found no room on the GPU."""
+    return (
+        f"OOM when allocating tensor with shape[{shape}] and type float on"
+        " /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc\n"
+        f"\t [[Node: {node} = RandomUniform[T=DT_INT32, dtype=DT_FLOAT, seed=0](a)]]\n"
+    )
+
+
+def test_a_replay_memory_that_is_a_variable_gets_a_smaller_capacity() -> None:
+    text = kept("agent/replay/initialize/states/Initializer/random_uniform/RandomUniform")
+    assert offered(text)[0] == "smaller-replay" and "20,000 -> 2,000" in first(text)
+    assert "count-parameters" not in offered(text)
+    other = kept("agent/replays_of/states/Initializer/random_uniform/RandomUniform")
+    assert "smaller-replay" not in offered(other)
+    few = kept("net/replay/kernel/Initializer/random_uniform/RandomUniform", "999,84,84,4")
+    assert "smaller-replay" not in offered(few)
+
+
+def test_a_matrix_of_millions_of_rows_is_cut_by_its_rows() -> None:
+    text = (
+        "W tensorflow/core/framework/op_kernel.cc:1273] OP_REQUIRES failed at cwise_ops_common.cc:70 :"
+        " Resource exhausted: OOM when allocating tensor with shape[{shape}] and type float on"
+        " /job:localhost/replica:0/task:0/device:CPU:0 by allocator cpu\n"
+    )
+    table = text.format(shape="9500000,512")
+    assert "its 9,500,000 rows" in first(table) and "map_fn" not in first(table)
+    for shape in ("40000,30000", "600000,20000"):
+        assert "rows are most likely" not in first(text.format(shape=shape))

@@ -32,6 +32,8 @@ def test_the_users_own(place: str) -> None:
         "tensorflow/python/eager/execute.py:60",
         "keras/src/utils/traceback_utils.py:122",
         "ipykernel/kernelapp.py",
+        "/home/u/.vscode/extensions/ms-python.python-2018.9.0/pythonFiles/ptvsd/__main__.py:205",
+        "/opt/pycharm/helpers/pydev/pydevd.py:1664",
     ],
 )
 def test_a_librarys(place: str) -> None:

@@ -183,6 +183,9 @@ def _rows_that_fit(case: Case, moment: Moment, request: Request) -> str:
 def _of_kind(case: Case, moment: Moment, request: Request) -> Iterator[Remedy]:
     """What makes this kind of weight smaller."""
     what, known = weight_of(request), optimizer_of(request)
+    if entries := _entries_of_a_replay(request):
+        yield _smaller_replay(entries, request.failed.tensor_bytes or 0)
+        return
     if what is Weight.TABLE:
         if _SPARSE_UPDATE.search(request.failed.node or ""):
             yield Remedy(
@@ -222,8 +225,32 @@ def _of_kind(case: Case, moment: Moment, request: Request) -> Iterator[Remedy]:
         yield from remedies.offered(case, moment, "lighter-optimizer")
 
 
+_OF_A_REPLAY = regex(r"(?i)(?:\A|[/_])(?:experience_?)?replay(?:_?(?:buffer|memory))?/")
+_LEAST_ENTRIES = 1000
+
+
+def _entries_of_a_replay(request: Request) -> int | None:
+    """How many entries a replay memory has that a graph keeps as a variable, by the node's name."""
+    shape = request.failed.shape
+    if not shape or len(shape) < 2 or (shape[0] or 0) < _LEAST_ENTRIES:
+        return None
+    return shape[0] if _OF_A_REPLAY.search(request.failed.node or "") else None
+
+
+def _smaller_replay(entries: int, need: int) -> Remedy:
+    tenth = entries // 10
+    return Remedy(
+        f"give the replay memory a smaller capacity, {entries:,} -> {tenth:,}: a variable like this then"
+        f" takes {human(need // entries * tenth)}; smaller observations (grayscale, fewer pixels, uint8)"
+        " shrink it, too, and where the framework lets you, place it on the CPU",
+        slug="smaller-replay",
+    )
+
+
 def _taking(request: Request) -> str | None:
     """What an embedding table takes in training: its rows tell more than the op that failed."""
+    if entries := _entries_of_a_replay(request):
+        return f"a replay memory of {entries:,} entries is made here whole, as a variable"
     need, shape = request.needed_bytes, request.failed.shape
     if weight_of(request) is not Weight.TABLE or need is None or not shape or len(shape) != 2:
         return None

@@ -13,7 +13,7 @@ _LIBRARY = regex(
     r"(?:site|dist)-packages|/lib/python\d|\\lib\\(?!.*train)|<frozen|<string>|<__array_function__"
     r"|tensorflow[/\\]python|[/\\]jax[/\\](?:_src|experimental|interpreters)[/\\]"
     r"|\Aapache_beam[/\\]|\Atfx_bsl[/\\]"
-    r"|runpy\.py"
+    r"|runpy\.py|[/\\](?:ptvsd|pydevd|debugpy)[/\\]|[/\\]pydevd?\.py"
     r"|importlib|bazel-out|\.runfiles|ipykernel[/\\]|tornado[/\\]|traitlets|keras[/\\](?:engine|src"
     r"|utils|layers)"
     r"|[\\/](?:bin|Scripts)[\\/][\w-]{1,60}(?:\.exe(?:[\\/]__main__\.py)?)?(?=[\"':]|\Z)"  # a console script

@@ -98,10 +98,26 @@ def in_pieces(case: Case, moment: Moment) -> Remedy | None:
             f" shorter or smaller samples){_of_its_sides(failed)}"
         )
         return Remedy(text, slug="in-pieces")
+    elif not of_jax and (rows := _rows_of_a_table(failed)):
+        text = (
+            f"{where} asks for this memory: its {rows:,} rows are most likely words, ids or samples: take"
+            " fewer (a vocabulary without rare words, hashed ids, a part of the set), each narrower"
+        )
+        return Remedy(text, slug="in-pieces")
     else:
         text = f"{where} asks for this memory: make its operands smaller, or process them in pieces"
     code = code_snippets.in_pieces(case.api) if not of_jax or _goes_over_rows(case) else None
     return Remedy(text, code, slug="in-pieces")
+
+
+_LEAST_ROWS, _WIDEST = 500_000, 8192
+
+
+def _rows_of_a_table(failed: FailedRequest) -> int | None:
+    """The rows of a matrix that has far more of them than any batch, and a usual width."""
+    shape = failed.shape or ()
+    rows, width = shape if len(shape) == 2 else (None, None)
+    return rows if rows and width and rows >= _LEAST_ROWS and width <= _WIDEST else None
 
 
 _RUNS_A_GRAPH = regex(r"\bsess(?:ion)?\.run\(")
