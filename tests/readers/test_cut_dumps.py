@@ -195,8 +195,10 @@ def test_bins_below_the_large_ones_tell_what_is_not_in_them() -> None:
     assert "blocks of 1.00 MiB to 16.00 MiB, whose bins are here, hold 6.00 MiB" in report.verdict
     slugs = [action.remedy.slug for action in report.actions]
     assert slugs[0] == "read-the-log" and "record-a-step" not in slugs
-    full = low.replace("1.50MiB", "900.00MiB")
-    assert "whose bins are here" not in pipeline.explain(full).verdict
+    full = low + BIN.format(low=1 << 24, all=70, used=68, size="1.50GiB", held="1.25GiB")
+    verdict = pipeline.explain(full).verdict
+    assert "whose bins are here" not in verdict
+    assert "; 68 blocks of 16.00 MiB to 32.00 MiB held about 1.25 GiB" in verdict
 
 
 def test_a_few_small_blocks_are_no_use_of_a_device() -> None:

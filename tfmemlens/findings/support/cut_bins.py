@@ -30,28 +30,26 @@ def _is_of_all(moment: Moment) -> bool:
 
 
 def of_bins(moment: Moment) -> str:
-    """What the bins of a cut dump hold: the last, of large blocks, else those that are here together."""
+    """What the bins of a cut dump hold: the one that holds most, or that all which are here hold little."""
     state = moment.incident.state if moment.incident else None
     if state is None or state.in_use or not state.bins:
         return ""
-    last = state.bins[-1]
-    if last.is_last:
-        return _of_the_last_bin(last)
-    known, bound = sum(each.in_use.bytes for each in state.bins), 2 * last.low_bytes
-    if len(state.bins) < _SOME_BINS or known >= _LITTLE:
+    known, last = sum(each.in_use.bytes for each in state.bins), state.bins[-1]
+    if known >= _LITTLE:
+        return _of_the_fullest(max(state.bins, key=lambda each: each.in_use.bytes))
+    if last.is_last or len(state.bins) < _SOME_BINS:
         return ""
     least = human(state.bins[0].low_bytes)
     return (
-        f"; blocks of {least} to {human(bound)}, whose bins are here, hold {human(known)}: what filled the"
-        " device is in others, or not in this pool"
+        f"; blocks of {least} to {human(2 * last.low_bytes)}, whose bins are here, hold {human(known)}: what"
+        " filled the device is in others, or not in this pool"
     )
 
 
-def _of_the_last_bin(last: BinRow) -> str:
-    """What its large blocks hold: one is as large as all."""
-    if not last.used:
-        return f"; no block of {human(last.low_bytes)} or more was in use"
-    size = human_size(last.in_use)
-    if last.used == 1:
+def _of_the_fullest(most: BinRow) -> str:
+    """What its blocks hold: one is as large as all."""
+    size = human_size(most.in_use)
+    if most.used == 1:
         return f"; one block of {size} was in use"
-    return f"; {last.used} blocks of {human(last.low_bytes)} and more held {size}"
+    bound = "and more" if most.is_last else f"to {human(2 * most.low_bytes)}"
+    return f"; {most.used} blocks of {human(most.low_bytes)} {bound} held {size}"
