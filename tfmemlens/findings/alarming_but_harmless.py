@@ -4,7 +4,8 @@ What it means: Grappler's `layout failed`, a memory optimizer that gave up, or a
 regions are printed seconds before many an OOM, and XLA says that it missed a goal of its own. They are
 warnings of their own; people search for them in vain.
 When it fires: such lines stand in a log that also has a failure; or `Allocation of N exceeds 10% of free
-system memory` or messages of the program's start are all there is. An error
+system memory` or messages of the program's start are all there is; of these what was free of the GPU
+comes first, where it was little. An error
 of the program's language that follows such a warning is a failure, and told as one.
 What to do: ignore them.
 """
@@ -14,8 +15,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings import ended_after_a_warning
+from tfmemlens.findings.support.board import board
 from tfmemlens.findings.support.last_line import ended_after, helps, speaks_of_memory
 from tfmemlens.findings.support.traceback_place import in_short
+from tfmemlens.knowledge.gpu_memory import shares_ram
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
@@ -104,12 +107,45 @@ def check(case: Case) -> Iterator[Finding]:
         startup = case.capture.surroundings.startup
         if startup and ended_after(case.capture.surroundings, startup[0][1]):
             return
+        if startup and (held := _held_at_start(case)):
+            yield held
+            return
         for what, line in startup:
             yield Finding(
                 severity=Severity.NOTE,
                 headline=f"no failure: {what}",
                 evidence=(Evidence("the message", line),),
             )
+
+
+_LITTLE_FREE = 0.6
+_USERS = Remedy(
+    "see who holds the device, and end what you do not need, before the run: it has no more than what they"
+    " leave",
+    "nvidia-smi",
+    slug="see-device-users",
+)
+
+
+def _held_at_start(case: Case) -> Finding | None:
+    """A log of the start alone, in which others held much of the GPU already."""
+    if board(case):
+        return None  # what is free of its one RAM
+    for device in case.capture.surroundings.devices:
+        total, free = device.total, device.free
+        if shares_ram(device.model):
+            continue
+        if total and free and free.bytes < _LITTLE_FREE * total.bytes:
+            return Finding(
+                severity=Severity.NOTE,
+                headline=(
+                    f"no failure is told here: only {human_size(free)} of the GPU's {human_size(total)} were"
+                    " free when TensorFlow started, so another process most likely held the rest"
+                ),
+                evidence=(Evidence("what was free", device.line),),
+                remedies=(_USERS,),
+            )
+    return None
 
 
 def _ended(case: Case, end: tuple[str, Line]) -> Finding:
