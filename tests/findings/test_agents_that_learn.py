@@ -75,3 +75,26 @@ def test_a_matrix_of_millions_of_rows_is_cut_by_its_rows() -> None:
     assert "its 9,500,000 rows" in first(table) and "map_fn" not in first(table)
     for shape in ("40000,30000", "600000,20000"):
         assert "rows are most likely" not in first(text.format(shape=shape))
+
+
+ACTORS = (
+    "It fails on the GPU when its {words} start.\n```\n2017-08-09 10:11:12.100000: E"
+    " tensorflow/core/common_runtime/direct_session.cc:138] Internal: failed initializing StreamExecutor for"
+    " CUDA device ordinal 0: Internal: failed call to cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY;"
+    " total memory reported: 8508145664\nTraceback (most recent call last):\n"
+    '  File "run_mujoco.py", line 40, in main\n    train(env, seed=0, num_cpu={many})\n'
+    '  File "run_mujoco.py", line 20, in train\n    sess = tf.Session(config=config)\n```\n'
+)
+
+
+def test_processes_of_one_agent_share_the_gpu_in_parts() -> None:
+    text = ACTORS.format(words="MPI processes", many=4)
+    assert offered(text)[0] == "smaller-fraction" and "see-device-users" not in offered(text)
+    assert "several tasks of this job" in explained(text).verdict
+    wrapped = text.replace("cuDevicePrimaryCtxRetain", "cuDevicePrimary\nCtxRetain")
+    assert offered(wrapped)[0] == "one-device-each"
+    assert "per_process_gpu_memory_fraction = 0.20" in first(wrapped)
+    assert "several ranks" in explained(wrapped).verdict
+    for words in ("environments", "ranks"):
+        other = ACTORS.format(words=words, many=4)
+        assert offered(other)[0] == "see-device-users"

@@ -67,6 +67,8 @@ def one_for_each(case: Case) -> tuple[Remedy, ...]:
                 slug="one-device-each",
             ),
         )
+    if many := actors(case):
+        return (_shared_by_actors(case, many),)
     if line := pinned(case):
         return (
             Remedy(
@@ -78,6 +80,31 @@ def one_for_each(case: Case) -> tuple[Remedy, ...]:
             ),
         )
     return (pin(case),)
+
+
+_ACTORS = regex(r"\bnum_cpu ?= ?(?P<many>[2-9]|\d{2,3})\b|\bMPI (?:process|rank)(?:es|s)?\b")
+
+
+def actors(case: Case) -> int | None:
+    """How many processes an agent's program starts for its environments, whatever GPUs there are; 2 where
+    nobody says.
+    """
+    matches = [_ACTORS.search(line.text) for line in code_lines(case.capture.surroundings)]
+    line = started_as_ranks(case)
+    match = next(filter(None, (*matches, _ACTORS.search(line.text) if line else None)), None)
+    return max(int(match["many"] or 2), 2) if match else None
+
+
+def _shared_by_actors(case: Case, many: int) -> Remedy:
+    """How processes that each need little of a GPU share it."""
+    part = f"{_OF_THE_GPU / many:.2f}"
+    code = f"config = tf.ConfigProto(); config.gpu_options.per_process_gpu_memory_fraction = {part}"
+    return Remedy(
+        "let each process take its part of the GPU alone, in the configuration of its session (each takes"
+        " nearly all of it unless told otherwise), hide the GPU from all but one, or start fewer",
+        code if uses_sessions(case) else None,
+        slug="one-device-each",
+    )
 
 
 _RANKS = regex(r"\s(?:-np?|--ntasks(?:-per-node)?)[ =](?P<many>\d{1,3})\b")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tfmemlens.findings.support.own_gpu import actors, started_as_ranks
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.line import Line
 
@@ -17,7 +18,9 @@ def share_one(case: Case) -> Line | None:
 
 
 def own_tasks(case: Case, moment: Moment) -> Line | None:
-    """The same, or the line that starts several tasks where several of them tell of the failure."""
+    """The same, or the line that starts several tasks where several of them tell of the failure; or that
+    tells of an agent's processes.
+    """
     ranks = moment.incident.ranks if moment.incident else ()
     several = case.capture.surroundings.shows("several tasks") if len(ranks) > 1 else None
-    return share_one(case) or several
+    return share_one(case) or several or (started_as_ranks(case) if actors(case) else None)

@@ -223,10 +223,21 @@ IN_EVALUATION = LineRule(
 """The text says that it fails where nothing is trained."""
 RANKS = LineRule(
     r"\b(?i:horovod(?!==)\w*)\b(?!==)|\bhvd\.\w|\bmpi(?:run|exec)\b|\btorchrun\b|\bsrun\b[^\n]{0,60} -n ?\d"
-    r"|\bMultiWorkerMirroredStrategy\b",
+    r"|\bMultiWorkerMirroredStrategy\b|\bMPI (?:process|rank)(?:es|s)?\b",
     "mpirun -np 8 python train.py",
+    "It starts as many MPI processes as there are environments",
     "I train with Horovod on 4 GPUs",
-    needs=("horovod", "hvd.", "mpirun", "mpiexec", "torchrun", "srun", "multiworker"),
+    needs=(
+        "horovod",
+        "hvd.",
+        "mpirun",
+        "mpiexec",
+        "torchrun",
+        "srun",
+        "multiworker",
+        "mpi process",
+        "mpi rank",
+    ),
 )
 """Several processes of one program run side by side."""
 SMALLER_HELPS = LineRule(
