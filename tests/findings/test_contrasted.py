@@ -148,3 +148,44 @@ def test_what_ended_another_error_is_no_cure(text: str, ended: bool) -> None:
     told = pipeline.explain(f"{failed} 9437184 bytes.\n\n{text}")
     advice = " ".join(remedy.text for finding in told.findings for remedy in finding.remedies)
     assert ("says ended it" in advice) is ended
+
+
+FAILED_IN_JAX = (
+    "XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 9437184000 bytes.\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "compared"),
+    [
+        ("It runs fine when I evaluate it eagerly. It crashes when I run it on the other queue.\n", False),
+        ("It works with driver 535.54. It runs out of memory with driver 570.12.\n", True),
+        ("With the solver `Powell` it works. With the solver `Brent` it runs out of memory.\n", True),
+        ("With width 64 it works. With width 72 it runs out of memory.\n", True),
+    ],
+)
+def test_two_ways_without_a_name_are_not_compared_again(text: str, compared: bool) -> None:
+    report = pipeline.explain(f"I use jax.\n{text}{FAILED_IN_JAX}")
+    advised = [each.remedy.text for each in report.actions]
+    assert any(each.startswith("compare ") for each in advised) is compared
+    assert len(advised) > compared
+
+
+@pytest.mark.parametrize(
+    ("between", "compared"), [("It is a post.", True), ("kim · comment · 2024-03-01", False)]
+)
+def test_what_another_writer_says_is_no_side_of_a_comparison(between: str, compared: bool) -> None:
+    text = (
+        "I use jax.\nIt works fine when I use `linear`.\n"
+        f"{between}\nIt runs out of memory when I use `cubic`.\n{FAILED_IN_JAX}"
+    )
+    advised = [each.remedy.text for each in pipeline.explain(text).actions]
+    assert any(each.startswith("compare ") for each in advised) is compared
+
+
+def test_no_solution_is_no_way_that_works() -> None:
+    text = (
+        "I use jax.\nI set it to any value to use `one` GPU, no solution for the out of memory trouble.\n"
+        f"It still crashes with `two`.\n{FAILED_IN_JAX}"
+    )
+    assert not any(each.remedy.text.startswith("compare ") for each in pipeline.explain(text).actions)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.batch_bound import batch_bound
-from tfmemlens.findings.support.contrasted import WHAT_ENDED_IT
+from tfmemlens.findings.support.contrasted import BOTH_WAYS, WHAT_ENDED_IT
 from tfmemlens.findings.support.ranking import LEAST_OF_A_FACTOR, whole_bytes
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of, has_one_card
 from tfmemlens.findings.support.sufficiency import both_at_once, enough_first, shortfall
@@ -56,6 +56,8 @@ def merged(case: Case, findings: Sequence[Finding]) -> tuple[Action, ...]:
     actions = [action for action in actions if not _puts_the_end_off(action, ours)]
     if _is_named_by_the_program(case, ours):
         actions = [action for action in actions if action.remedy.slug not in _TELLING_MORE] or actions
+    if any(action.remedy.slug not in _ONLY_LOOKING for action in actions):
+        actions = [action for action in actions if action.remedy.slug != BOTH_WAYS]
     if has_one_card(case):
         actions = [action for action in actions if action.remedy.slug not in _OVER_DEVICES] or actions
     short = shortfall(case, case.moments[0]) if case.moments else None
@@ -316,6 +318,21 @@ def _is_named_by_the_program(case: Case, ours: Sequence[Finding]) -> bool:
 _SURE = (Basis.MEASURED, Basis.TRACED, Basis.SHAPE)
 _TELLING_MORE = ("read-the-log", "record-a-step", "dump-file", "list-tensors")
 """What changes nothing, and tells more of the next failure."""
+_ONLY_LOOKING = (
+    BOTH_WAYS,
+    *_TELLING_MORE,
+    "ask-what-is-in-use",
+    "find-the-growth",
+    "find-what-grows",
+    "list-arguments",
+    "read-the-analysis",
+    "see-device-users",
+    "see-real-use",
+    "see-the-plan",
+    "shapes-without-running",
+    "tell-which",
+)
+"""What changes nothing."""
 
 
 def _goes_away(case: Case, finding: Finding) -> bool:

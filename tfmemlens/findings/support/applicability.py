@@ -526,6 +526,7 @@ TABLE: dict[str, Applicability] = {
     "set-before-import": Applicability(_OF_JAX, devices=_ON_GPU),
     "what-ended-it": _ANYWHERE,
     "what-differs": _ANYWHERE,
+    "compare-both-ways": _ANYWHERE,
     "data-on-the-host": _ANYWHERE,
     "less-optimizer-state": _ANYWHERE,
     "read-the-analysis": _ANYWHERE,

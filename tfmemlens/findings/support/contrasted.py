@@ -16,7 +16,16 @@ from tfmemlens.findings.support.told_again import (
     RESTARTED,
     WITHOUT_CACHE,
 )
-from tfmemlens.model.capture import CAUSED_BY, CHANGED, ENDED_BY, FINE_WITHOUT, ISOLATED, NOT_THERE, SUSPECTED
+from tfmemlens.model.capture import (
+    CAUSED_BY,
+    CHANGED,
+    ENDED_BY,
+    FINE_WITHOUT,
+    ISOLATED,
+    NOT_THERE,
+    SUSPECTED,
+    ComparedWays,
+)
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.line import Line
@@ -24,6 +33,8 @@ from tfmemlens.patterns import regex
 from tfmemlens.values import dataclass, replace
 
 WHAT_ENDED_IT = "what-ended-it"
+BOTH_WAYS = "compare-both-ways"
+"""To compare two ways of which the text tells nothing that could be kept: its writer did that already."""
 OF_FUNCTIONS_MADE = "one-function"
 """The remedy of a cause that names the tf.function itself."""
 _LONGEST, _LONG, _SIDE = 100, 150, 110
@@ -404,11 +415,21 @@ def compared(case: Case) -> Contrast | None:
         text += f". Of the numbers only `{both.larger}` is larger where it fails"
     else:
         text += ". Stay with the first meanwhile, and go from there to the other one change at a time"
-    remedy = Remedy(text, slug="what-differs")
+    remedy = Remedy(text, slug="what-differs" if _can_be_kept(both) else BOTH_WAYS)
     more = f" (`{both.larger}`)" if both.larger else ""
     return Contrast(both.fails_line, "what works and what fails", remedy, beside=both.works_line, more=more)
 
 
+def _can_be_kept(both: ComparedWays) -> bool:
+    """Whether they differ in a line, in a number, or in what has a name or a release on both sides."""
+    named = all(_NAMED_WAY.search(words) for words in (both.works, both.fails))
+    return bool(both.code or both.larger) or named
+
+
+_NAMED_WAY = regex(
+    r"`[^`]{2,60}`|(?i:\b(?:versions?|releases?|commit|python|jax(?:lib)?|tf|tensorflow|cuda|driver) ?v?\d)"
+    r"|\bv?\d{1,3}\.\d{1,3}(?:\.\w+)?\b(?! ?(?:%|[KMGT]i?B|s\b|sec|hours?|min))"
+)
 _OF_VALIDATION = regex(r"(?i)\b(?:valid|val\b|eval|test)")
 _LEADS = regex(r"(?i)\A(?:[-*\s]|(?:however|namely|but|and|yet|while|whereas)\b,? ?)+")
 

@@ -23,7 +23,7 @@ differ.
 _HOW = regex(
     r"(?i)\b(?:if|when(?:ever)?|with(?:out)?|using|once|under|version|set(?:ting)?"
     r"|uses?|used|(?:chang|switch)(?:e|ed|ing)? (?:\w+ )?to|run(?:ning)? (?:on|in)|train(?:ing)? on)\b"
-    r"(?! (?:problems?|issues?|errors?|failures?|any|out of memory|(?:an? )?OOM)\b) ?[^\s,;.]"
+    r"(?! (?:problems?|issues?|errors?|failures?|any|out of memory|(?:an? )?OOM)\b)(?! ?\w\W*\Z) ?[^\s,;.]"
 )
 """That a side says how it was run."""
 _ANOTHER = regex(
@@ -111,6 +111,8 @@ class Comparisons:
     def read(self, line: Line, fails: bool | None) -> None:
         """Read a line that may be code, or stand above some: `fails` says how that went."""
         text = line.text
+        if len(text) <= _LONGEST_HEAD and _ANOTHER_WRITER.search(text):
+            self._sides, self._before = [], None
         if fails is not None and HEAD.search(text):
             self._blocks.append((_Side(text.strip(" `#*-"), fails, line, len(self._blocks)), []))
             self._open = True
@@ -145,6 +147,15 @@ class Comparisons:
                 larger = _larger(good.words, bad.words)
                 self.found = ComparedWays(good.words, good.line, bad.words, bad.line, larger)
                 return
+
+
+_LONGEST_HEAD = 120
+_ANOTHER_WRITER = regex(
+    r"(?i)\A\W*@?[\w-]{2,40} (?:commented|replied|wrote|said|added a comment|answered)\b"
+    r"|\bcommented (?:on|\d|last|yesterday|an?\b|edited)"
+    r"|\A[\w-]{2,40} \W{1,3} (?:comment|reply|answer)\b"
+)
+"""The head of a comment: what another one says is no side of a comparison."""
 
 
 def _is_a_title(line: Line) -> bool:
