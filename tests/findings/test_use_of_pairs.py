@@ -127,3 +127,23 @@ def test_pairs_are_meant_where_words_or_code_say_so(said: str, meant: bool) -> N
     text = f"jax: {said}, of 50021 rows.\n{ASKED.format(50021**2 * 4)}"
     slug = pipeline.explain(text).actions[0].remedy.slug
     assert (slug == "compare-shapes") is not meant
+
+
+@pytest.mark.parametrize(
+    ("update", "copied"),
+    [
+        ("at[7].set(1.0)", False),
+        ("at[7].set(cell)", True),
+        ("at[cell].set(1.0)", True),
+        ("at[7].add(2)", False),
+    ],
+)
+def test_an_update_that_is_the_same_for_all_rows_is_no_copy_of_each(update: str, copied: bool) -> None:
+    report = pipeline.explain(UPDATED.replace("at[{index}].set(1.0)", update))
+    assert any(each.remedy.slug == "update-once" for each in report.actions) is copied
+
+
+@pytest.mark.parametrize(("update", "shown"), [("add(1.0)", True), ("set(1.0)", False)])
+def test_only_updates_that_add_up_are_shown_as_one(update: str, shown: bool) -> None:
+    report = pipeline.explain(UPDATED.replace("set(1.0)", update).format(index="cell"))
+    assert (report.actions[0].remedy.code is not None) is shown

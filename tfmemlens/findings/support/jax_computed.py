@@ -405,7 +405,8 @@ def _of_kind(made: Noted, turns: int, need: int) -> list[Remedy]:
         return [ONE_SHAPE]
     if name == UPDATE_OF_ROWS:
         in_parts = _in_parts(made, need)
-        return [_ONE_UPDATE, replace(in_parts, text=f"or {in_parts.text}")]
+        once = _ONE_UPDATE if _ADDS.search(made.code) else replace(_ONE_UPDATE, code=None)
+        return [once, replace(in_parts, text=f"or {in_parts.text}")]
     if turns > 1 and name == "gradient":
         return [_blocks_of_turns(made, turns)]
     if turns > 1:
@@ -484,6 +485,8 @@ _ONE_UPDATE = Remedy(
     "x = x.at[indices].add(values)   # once, instead of vmap(lambda i: x.at[i].add(...))",
     slug="update-once",
 )
+_ADDS = regex(r"\.(?:add|subtract)\(")
+"""Updates that go together: of those that set, each row has one of its own."""
 _SQUARE = (
     Remedy(
         "compute a block of its rows at a time, with their loss, and let the backward pass compute it again:"

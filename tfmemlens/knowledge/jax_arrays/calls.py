@@ -31,6 +31,7 @@ from tfmemlens.knowledge.jax_arrays.values import (
     Updated,
     count,
     is_mismatch,
+    is_number,
 )
 from tfmemlens.model.line import Line
 from tfmemlens.values import replace
@@ -233,7 +234,8 @@ class Calls:
     def _of_subscript(self, node: ast.Subscript, scope: JaxScope) -> Any:
         value, index = self.value(node.value, scope), self.index(node.slice, scope)
         if isinstance(value, Updated):
-            return value
+            parts = index if isinstance(index, tuple) else (index,)
+            return replace(value, at_a_constant=all(map(is_number, parts)))
         if isinstance(value, JaxArray):
             return self.note(indexed(value, index) or UNKNOWN, node, "index")
         if isinstance(value, Thing) and isinstance(index, str):
@@ -358,6 +360,8 @@ class Calls:
         """A method of an array, a list or a dict."""
         of = method.of
         if isinstance(of, Updated):
+            if self.rows and of.at_a_constant and all(map(is_number, args)):
+                return of.of  # nothing of it depends on the row: one copy serves all
             return self.note(of.of, node, UPDATE_OF_ROWS if self.rows else "update")
         if isinstance(of, JaxArray):
             if method.name in ("random", "normal", "uniform", "integers"):

@@ -64,6 +64,8 @@ class Updated:
     """`x.at[...]`, whose methods give an array like `x`."""
 
     of: JaxArray
+    at_a_constant: bool = False
+    """Whether the index is made of Python's own numbers, the same ones for every row of a vmap."""
 
 
 @dataclass(frozen=True, slots=True)
