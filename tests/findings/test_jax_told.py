@@ -98,3 +98,30 @@ def test_the_array_that_is_closed_over_outranks_the_weights() -> None:
 def test_what_was_tried_in_vain_is_not_told_again() -> None:
     report = _explained(f"I use per_device_batch_size 64.\nThe batch size is always 1.\n{_OOM}")
     assert "smaller-batch" not in [action.remedy.slug for action in report.actions]
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("Compiling an unrolled for loop leads to OOM, on the CPU.", True),
+        ("Compiling leads to OOM, and the loop gets unrolled.", True),
+        ("Compiling leads to OOM, and I unroll the network.", False),
+        ("The gradient of an unrolled loop, a jax.grad, leads to OOM at compilation.", False),
+    ],
+)
+def test_a_loop_that_the_text_says_is_unrolled_is_compiled_turn_by_turn(said: str, told: bool) -> None:
+    report = _explained(said)
+    assert ("unrolls a loop of Python into one program" in report.verdict) is told
+    assert (report.actions[0].remedy.slug == "roll-loops") is told
+
+
+@pytest.mark.parametrize(
+    ("said", "named"),
+    [
+        ("The compiler allocates all arrays before the loop, causing OOM.", True),
+        ("It allocates more and more, causing trouble.", False),
+        ("It runs for ten steps, causing OOM.", False),
+    ],
+)
+def test_what_is_said_to_cause_it_is_the_cause(said: str, named: bool) -> None:
+    assert ("names the cause" in _explained(f"{_OOM}\n{said}").verdict) is named

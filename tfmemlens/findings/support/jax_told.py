@@ -304,6 +304,12 @@ _WORK_IN_PARTS = Remedy(
     "ys = jax.lax.map(one_turn, xs)",
     slug="roll-loops",
 )
+_ONE_TURN = Remedy(
+    "compile one turn of the loop, and call it from Python, or let lax.scan or lax.map run the turns one"
+    " after the other; inputs in smaller parts make each turn smaller",
+    "one = jax.jit(one_turn); results = [one(x) for x in xs]   # or jax.lax.map(one_turn, stacked_xs)",
+    slug="roll-loops",
+)
 _MICRO_BATCHES = Remedy(
     "where the batch must stay: go through it in micro-batches with lax.scan, and add their gradients up; and"
     " donate the state (donate_argnums)",
@@ -396,6 +402,15 @@ _FIRST_ROWS = (
         " library makes): JAX keeps each of these programs",
         (_JIT_ROUND_IT,),
         grows=True,
+    ),
+    _Told(
+        "jax: a loop is unrolled",
+        "what the turns of a loop make: jit unrolls a loop of Python into one program, whose turns may all be"
+        " there side by side",
+        (_ONE_TURN, _SEE_ITS_PLAN),
+        beside=("jax: OOM at compilation", "running short"),
+        unless=("training", "jax: a gradient", "jax: compiling", "growing in words"),
+        grows=False,
     ),
     _Told(
         "jax: OOM at compilation",

@@ -366,6 +366,9 @@ _CAUSED = regex(
 _HAS_CAUSED = regex(
     r"(?i)\b(?:it|this|that|problem|issue|error|leak|crash) (?:had|has) (?:something )?to do with \w"
     r"|\bcaused this (?:\w+ )?(?:error|issue|problem|crash|oom|leak)\b"
+    r"|\b(?:pre-?allocat|alloc|load|cop(?:y|ies|ied)|duplicat|cach|materiali[sz]|re-?order|retrac|re-?compil"
+    r"|unroll|gather|broadcast)\w*\b[^.;?]{0,60}, causing"
+    r" (?:an? |the )?(?:\w+ )?(?:OOM|out[- ]of[- ]memory)\b"
     r"|\b(?:due to|because(?: of)?|since|as) [^.;?]{4,160}\bmemory\b[^.;?]{0,60}"
     r"\b(?:becomes?|scales?|grows?|goes|is|then needs) (?:\w+ ){0,2}?(?:O\(|quadratic|N\^2)"
 )

@@ -386,6 +386,14 @@ UNROLLED = LineRule(
     "jit of a python loop over 2000 steps",
     needs=("unroll", "loop", "range("),
 )
+LOOP_IS_UNROLLED = LineRule(
+    r"(?i)\bunroll\w*,? (?:\w+ )?(?:for[- ])?loops?\b"
+    r"|\bunrolls? (?:the|my|a|this) (?:\w+ )?(?:for[- ])?loop\b"
+    r"|\bloops? (?:\w+ ){0,2}?(?:is|are|gets?|being|was|were) (?:\w+ )?unrolled\b",
+    "jit of an unrolled for loop needs all of my RAM",
+    "the loop gets unrolled when it is traced",
+    needs="unroll",
+)
 COMPILING = LineRule(
     r"(?i)\bcompil(?:e|es|ing|ation|er)\b[^.\n]{0,80}\b(?:RAM|memory|GB|minutes|hours|swap\w*)\b",
     "Compile takes 20 minutes and 120GB RAM",
@@ -734,6 +742,7 @@ TOLD_OF_JAX = {
     "jax: number of particles": PARTICLE_COUNT,
     "jax: nodes and edges": ALL_EDGES,
     "jax: unrolled": UNROLLED,
+    "jax: a loop is unrolled": LOOP_IS_UNROLLED,
     "a cell for each step": CELLS,
     "jax: compiling": COMPILING,
     "jax: closed over": CLOSED_OVER,
