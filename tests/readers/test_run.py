@@ -203,6 +203,33 @@ def test_three_readings_that_rise_each_time_are_growth(figures: tuple[int, ...],
         assert "about 1.00 GiB from one to the next" in report.verdict
 
 
+@pytest.mark.parametrize(
+    ("unit", "rows", "found"),
+    [
+        ("RAM in use, `Memory: ` is in GB", ("Memory: 1.5", "Memory: 2.5"), [1.5e9, 2.5e9]),
+        ("I print the RSS memory in MiB", ("mem used = 1024.0",), [1 << 30]),
+        ("`Memory: ` is in GB", ("Memory: 1.5",), []),  # whose memory is not said
+        ("RAM in use, GPU memory in GB", ("Memory: 1.5",), []),
+        ("RAM in use", ("Memory: 1.5",), []),
+        ("RAM in use, `Memory: ` is in GB", ("Memory: 1.5 is what it shows",), []),
+    ],
+)
+def test_figures_without_a_unit_have_the_one_that_words_give(
+    unit: str, rows: tuple[str, ...], found: list[float]
+) -> None:
+    readings = read("\n".join((unit, *rows))).surroundings.host_readings
+    assert [size for size, _ in readings] == found
+
+
+def test_ram_that_rises_in_steps_of_torch_xla_is_most_likely_programs() -> None:
+    rows = "".join(f"step {at}\nMemory: {at * 2.5}\n" for at in range(1, 6))
+    text = f"With torch_xla I print RAM in use: `Memory: ` is in GB.\n{rows}Killed: out of memory\n"
+    report = pipeline.explain(text)
+    assert "programs that are compiled anew" in report.verdict
+    assert report.actions[0].remedy.slug == "count-compilations"
+    assert "compiled anew" not in pipeline.explain(text.replace("torch_xla", "tensorflow")).verdict
+
+
 def test_a_figure_called_current_is_no_reading() -> None:
     assert not read("{'current': 3, 'total': 10}").surroundings.readings
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from tfmemlens.findings.support import steps_of_torch_xla
 from tfmemlens.findings.support.code_snippets import ONE_SIGNATURE
 from tfmemlens.findings.support.growth import steadily
 from tfmemlens.findings.support.kept import without_states
@@ -165,8 +166,15 @@ def _in_host_ram(case: Case) -> tuple[str, tuple[Remedy, ...]]:
     if eager := told.shows("eager by choice"):
         what = f"most likely what each step makes in Python, since {eager.place} runs it without a graph"
         return what, (_WITH_A_GRAPH, _FIND)
-    find = _OF_XLA if framework_of(case) in (JAX, TORCH_XLA) else _FIND
+    if framework_of(case) == TORCH_XLA:
+        steps = sorted(steps_of_torch_xla.remedies(case, grows=True, of_host=True), key=_counts_first)
+        return "as a rule programs that are compiled anew, each of which stays", tuple(steps)
+    find = _OF_XLA if framework_of(case) == JAX else _FIND
     return "something keeps what each iteration makes", (find,)
+
+
+def _counts_first(remedy: Remedy) -> bool:
+    return remedy != steps_of_torch_xla.COUNT
 
 
 _WITH_A_GRAPH = Remedy(

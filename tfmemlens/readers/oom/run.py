@@ -122,6 +122,23 @@ UNIT_FIRST = LineRule(
     needs=("memory", "ram", "rss"),
 )
 """The same with its unit in parentheses before the figure."""
+UNIT_IN_WORDS = LineRule(
+    r"(?i:(?<!GPU )(?<!device )(?<!HBM )\b(?:memory|RAM|RSS)\b[`'\":, ]{1,5}"
+    r"(?:(?:figures|values|usage|used) )?"
+    r"(?:represents?|(?:is|are) (?:\w+ )?in|in)\s(?:the )?(?P<unit>[KMG]i?)(?:B|igabyte|egabyte)s?\b)",
+    "In the log, `Memory: ` represents GBs.",
+    "RAM usage is printed in MiB",
+    "memory in GB after each step:",
+    needs=("memory", "ram", "rss"),
+)
+"""The unit of figures that lines below it have without any."""
+BARE = LineRule(
+    r"\A\W{0,4}(?i:memory|mem|ram|rss)(?i: usage| used)?\s?[:=]\s?(?P<figure>\d{1,7}\.\d{1,18})\s*\Z",
+    "Memory: 6.363816",
+    "mem used = 10312.5",
+    needs=("mem", "ram", "rss"),
+)
+"""A reading without a unit."""
 HOST_READING = LineRule(
     r"(?i:\b(?:\w{1,12}[_ ])?(?:rss|max_?rss|ram)(?:_(?:gb|mb|used))?|\bvmrss|\bresident(?: set)?(?: size)?"
     rf"|\b(?:host|cpu|process)[_ ]mem\w*)\b{_FIGURE}",
@@ -147,6 +164,7 @@ FREE_ROW = LineRule(
     needs="Mem:",
 )
 """A row of it: all that there is, and how much is in use."""
+_OF_THE_HOST = regex(r"\bRAM\b|\bRSS\b|\brss\b|\bpsutil\b|(?i:\b(?:host|cpu|system) memory\b)")
 _OF_FREE = {"g": 1 << 30, "m": 1 << 20, "k": 1 << 10, "gig": 10**9, "gib": 1 << 30, "meg": 10**6} | {
     "meb": 1 << 20, "kil": 10**3, "kib": 1 << 10
 }  # fmt: skip
@@ -254,6 +272,7 @@ TRIAL = LineRule(
 """A search over hyper-parameters, as KerasTuner and Optuna tell of it."""
 _OBSERVED = RuleTable.of(
     RETRACING, EPOCH, BAR, READING, LIVE, DEVICE_READING, PRINTED, PRINTING, HOST_READING, UNIT_FIRST,
+    UNIT_IN_WORDS, BARE,
     FREE, FREE_ROW,
     SUMMARY,
     STAGE,
@@ -337,6 +356,8 @@ class RunCollector:
         self.progress: deque[Progress] = deque(maxlen=_KEEP)
         self.readings: deque[tuple[int, Line]] = deque(maxlen=_KEEP)
         self.host_readings: deque[tuple[int, Line]] = deque(maxlen=_KEEP)
+        self._of_bare = ""
+        """The unit that the text says its readings of host RAM are in."""
         self._free_in = 0
         """The bytes of the unit in which `free` prints."""
         self.stages: list[Line] = []
@@ -406,6 +427,10 @@ class RunCollector:
         host = HOST_READING.search(text) or UNIT_FIRST.search(text)
         if (match := host) and (size := _bytes(match["figure"], match["unit"])):
             self.host_readings.append((size, line))
+        if (match := UNIT_IN_WORDS.search(text)) and _OF_THE_HOST.search(text):
+            self._of_bare = match["unit"]
+        if self._of_bare and not host and (match := BARE.search(text)):
+            self.host_readings.append((_bytes(match["figure"], self._of_bare) or 0, line))
         if match := FREE.search(text):
             self._free_in = _OF_FREE[match["short"] or match["long"]]
         if (match := FREE_ROW.search(text)) and (match["unit"] or self._free_in):
