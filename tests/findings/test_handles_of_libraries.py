@@ -95,3 +95,36 @@ def test_without_the_warning_no_size_is_told() -> None:
 def test_near_miss_a_handle_lies_outside_the_pool() -> None:
     told = explained("could not create cudnn handle: CUDNN_STATUS_ALLOC_FAILED\n")
     assert "outside TensorFlow's pool" in told.verdict
+
+
+@pytest.mark.parametrize(
+    ("message", "verdict"),
+    [
+        (
+            "INTERNAL: solver_kernels_ffi.cc:71: operation hipGetLastError() failed: out of memory",
+            "hipSOLVER",
+        ),
+        ("INTERNAL: solver_kernels_ffi.cc:71: operation gpuGetLastError() failed: out of memory", "cuSOLVER"),
+        ("INTERNAL: rocBLAS error: rocblas_status_memory_error", "rocBLAS"),
+        ("INTERNAL: prng_kernels.cc:71: operation gpuGetLastError() failed: out of memory", "GPU driver"),
+        ("INTERNAL: Failed call to cudaGraphInstantiate: out of memory", "GPU driver"),
+        ("INTERNAL: custom call 'cusolver_getrf_ffi' failed: out of memory", "GPU driver"),
+    ],
+)
+def test_a_call_that_found_no_memory_is_known_in_its_many_wordings(message: str, verdict: str) -> None:
+    report = explained(f"I use jax.\nXlaRuntimeError: {message}\n")
+    assert verdict in report.verdict and report.actions
+    assert {each.remedy.slug for each in report.actions} & {"growth", "see-device-users"}
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "INTERNAL: solver_kernels_ffi.cc:71: operation hipGetLastError() failed: invalid argument",
+        "INTERNAL: prng_kernels.cc:71: operation gpuGetLastError() failed: invalid device function",
+        "INTERNAL: custom call 'my_ffi' failed: the index is out of range",
+    ],
+)
+def test_a_call_that_failed_for_another_reason_is_none_of_memory(message: str) -> None:
+    report = explained(f"I use jax.\nXlaRuntimeError: {message}\n")
+    assert "found no memory" not in report.verdict and "out-of-memory error in disguise" not in report.verdict

@@ -1,4 +1,4 @@
-"""Which of CUDA's libraries a failed call belongs to, by its messages."""
+"""Which of CUDA's or ROCm's libraries a failed call belongs to, by its messages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from tfmemlens.patterns import regex
 _LIBRARIES = {
     "MIOpen": regex(r"MIOpen"),
     "cuDNN": regex(r"cudnn|onvolution|No algorithm|\bDNN\b", re.IGNORECASE),
-    "cuSOLVER": regex(r"cusolver|gpusolver|jaxlib/\w+/solver", re.IGNORECASE),
+    "hipSOLVER": regex(r"hipsolver|rocsolver|solver\w*\.cc:\d+: operation hip", re.IGNORECASE),
+    "rocBLAS": regex(r"rocblas|hipblas", re.IGNORECASE),
+    "cuSOLVER": regex(r"cusolver|gpusolver|\bsolver_kernels\w*\.cc|jaxlib/\w+/solver", re.IGNORECASE),
     "cuSPARSE": regex(r"cusparse|gpusparse", re.IGNORECASE),
     "cuFFT": regex(r"cufft", re.IGNORECASE),
     "cuBLAS": regex(r"cublas|gpublas|\bBlas ", re.IGNORECASE),

@@ -96,6 +96,9 @@ LIBRARY = LineRule(
     r"|(?i:gpu|cu)(?i:solver\w*|blas|sparse|fft)Create\w*\(.*failed|CU(?:SOLVER|SPARSE)_STATUS_ALLOC_FAILED"
     r"|Failure to initialize cublas may be due to OOM|CUFFT_ALLOC_FAILED"
     r"|cu(?:Solver|BLAS|SPARSE) (?:allocation|memory allocation) failed|(?i:cusolver) internal error"
+    r"|\b\w{0,8}solver\w{0,20}\.cc:\d+: operation [^\n]{1,120} failed: out of memory"
+    r"|HIP(?:SOLVER|BLAS|SPARSE)_STATUS_ALLOC_FAILED|rocblas_status_memory_error|HIPFFT_ALLOC_FAILED"
+    r"|roc(?:BLAS|SOLVER|SPARSE) error:[^\n]{0,60}(?:not allocate|out of memory)"
     r"|jaxlib/(?:gpu|cuda)/(?:cu)?solver\w*\.cc:\d+: oper(?!.*invalid value)"
     r"|No (?:DNN|BLAS support|BLAS) (?:in stream executor|for stream)|DNN library is not found"
     r"|(?i:(?:not enough|out of|insufficient) (?:gpu |device )?memory)\?.{0,200}"
@@ -114,6 +117,9 @@ LIBRARY = LineRule(
     "cuSolver call failed: CUSOLVER_STATUS_ALLOC_FAILED",
     "# cuSolver internal error in jnp.linalg.eigvalsh",
     "RuntimeError: jaxlib/gpu/solver.cc:213: operation cusolverDnDsyevd_bufferSize(",
+    "INTERNAL: solver_kernels_ffi.cc:310: operation hipGetLastError() failed: out of memory",
+    "operation hipsolverCreate(&handle) failed: HIPSOLVER_STATUS_ALLOC_FAILED",
+    "rocBLAS error: Could not allocate workspace",
     "failed to create cuFFT batched plan: CUFFT_ALLOC_FAILED",
     "Could not fold complex_3. Not enough GPU memory? INTERNAL: CUBLAS_STATUS_EXECUTION_FAILED",
     "InternalError: Blas GEMM launch failed : a.shape=(128, 784), b.shape=(784, 512), m=128, n=512, k=784",
@@ -136,6 +142,9 @@ LIBRARY = LineRule(
         "internal error",
         "memory?",
         "jaxlib/",
+        "solver",
+        "rocblas",
+        "rocsparse",
     ),
 )
 PROFILING = LineRule(
@@ -152,10 +161,16 @@ CUDA_ERROR = LineRule(
     r"|hipErrorOutOfMemory|CUDA"
     r" error: out of memory|[Cc]uda failure:?(?: \d+)? '?out of memory|NCCL.{0,80}out of memory"
     r"|Failed to CUDA (?:host )?(?:c|m)?alloc\b|\b(?:cuda|hip)[A-Z]\w{2,40}\([^\n]{0,200}\): out of memory"
+    r"|\boperation (?:gpu|cuda|hip)[A-Z]\w{2,40}(?:\([^\n]{0,120}\))? failed: out of memory"
+    r"|Failed (?:to )?call (?:to )?(?:cuda|hip)[A-Z]\w{2,40}[^\n]{0,40}: out of memory"
+    r"|custom call '[\w.]{1,60}' failed: out of memory"
     r"|CUDA runtime implicit initialization .*out of"
     r" memory",
     "failed call to cuInit: CUDA_ERROR_OUT_OF_MEMORY",
     "CUDA_ERROR _OUT_OF_MEMORY while it trains",
+    "INTERNAL: prng_kernels.cc:41: operation gpuGetLastError() failed: out of memory",
+    "INTERNAL: Failed call to cudaGraphInstantiate: out of memory",
+    "INTERNAL: custom call 'cu_threefry2x32_ffi' failed: out of memory",
     "RuntimeError: :0: cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize, size): out of"
     " memory",
     "INTERNAL: NCCL operation ncclCommInitRank(&comm, n, id, rank) failed: unhandled cuda error. Last NCCL"
