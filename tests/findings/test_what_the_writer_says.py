@@ -228,3 +228,19 @@ def test_a_batch_of_one_beside_scores_of_four_samples_did_not_reach_the_program(
         text + oom("4,16,2048,2048", "enc/attention/Softmax")
     )
     assert "did not reach" not in first(text + oom("1,16,2048,2048", "enc/attention/Softmax"))
+
+
+@pytest.mark.parametrize(
+    ("below", "ended"),
+    [
+        ("## Workaround\n\n```bash\nexport XLA_PYTHON_CLIENT_PREALLOCATE=false\n```", True),
+        ("**Fix:**\nXLA_PYTHON_CLIENT_MEM_FRACTION=0.5", True),
+        ("## Workaround\n\nNone so far.\nexport XLA_PYTHON_CLIENT_PREALLOCATE=false", False),
+        ("## Environment\n\nexport XLA_PYTHON_CLIENT_PREALLOCATE=false", False),
+        ("## Solution\n\n\n\n\n\nexport XLA_PYTHON_CLIENT_PREALLOCATE=false", False),
+    ],
+)
+def test_a_setting_below_a_heading_that_says_it_helps_ended_it(below: str, ended: bool) -> None:
+    failed = "XlaRuntimeError: INTERNAL: solver.cc:71: operation hipGetLastError() failed: out of memory"
+    report = pipeline.explain(f"I use jax on ROCm.\n{failed}\n\n{below}\n")
+    assert (report.actions[0].remedy.slug == "what-ended-it") is ended

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from tfmemlens.findings import processes_on_one_device
 from tfmemlens.findings.support import code_snippets, part_for_jax, remedies
 from tfmemlens.findings.support.board import JETSON, board
+from tfmemlens.findings.support.contrasted import ended_by
 from tfmemlens.findings.support.jax_told import OFF_THE_GPU
 from tfmemlens.findings.support.libraries import library_of, of_handle
 from tfmemlens.findings.support.own_tasks import share_one
@@ -408,11 +409,13 @@ def _small_program(case: Case) -> Line | None:
 def _room_is_left(case: Case) -> tuple[str, str, Line] | None:
     """The setting that leaves memory outside the pool already."""
     told = case.capture.surroundings
+    ended = ended_by(case)
     small_parts = [part.line for part in part_for_jax.every(told) if part.value < part_for_jax.USUAL]
     for name, value, line in told.settings:
         small = name == part_for_jax.VARIABLE and any(each is line for each in small_parts)
         leaves = f"{name}={value.lower()}" in _LEAVES_ROOM or small
-        if leaves and (_IN_VAIN.search(line.text) or not _HELPED.search(line.text)):
+        helped = _HELPED.search(line.text) or (ended is not None and ended[1] == line)
+        if leaves and (_IN_VAIN.search(line.text) or not helped):
             return name, value, line
     return None
 
@@ -487,7 +490,7 @@ _BOTH_AS_NEEDED = Remedy(
     "tf.config.experimental.set_memory_growth(tf.config.list_physical_devices('GPU')[0], True)",
     slug="tensorflow-off-the-gpu",
 )
-_OF_MATRICES = ("cuSOLVER", "cuSPARSE")
+_OF_MATRICES = ("cuSOLVER", "cuSPARSE", "hipSOLVER")
 
 
 def _tensorflow_beside(case: Case) -> Line | None:

@@ -420,6 +420,19 @@ _HEADS_A_LOG = regex(r"(?i)\A\W*(?:but |and |now |while |however,? )*(?:with|whe
 """`With jit_compile=True:` above the log of that run."""
 
 
+_HEADS_A_CURE = regex(
+    r"(?i)\A\W{0,6}(?:(?:temporary|current|known|possible|my|the) )?(?:work[- ]?around|fix|solution"
+    r"|resolution)s?(?: \(\w[\w ]{1,30}\))?\W{0,4}\Z"
+)
+"""A heading with nothing else in its line: `## Workaround`."""
+_SETS = regex(
+    r"\A[\s$`>]*(?:export |set |setx |env |%env )?[A-Z][A-Z0-9_]{3,60} ?= ?\S+\s*`?\Z"
+    r"|\A[\s$`>]*os\.environ\["
+)
+"""A setting of the environment alone in its line."""
+_FENCE = regex(r"\A\s*(?:```|~~~)\w*\s*\Z")
+
+
 class ContrastCollector:
     """Reads prose for what works beside what fails, and for what is said to have ended it."""
 
@@ -444,13 +457,19 @@ class ContrastCollector:
         """The last line of code, which a short `that solved it` is about."""
         self._above: Line | None = None
         """The same, of those that are code alone, which `if I remove it` is about."""
-        self._read = self._number = self._asked = 0
+        self._read = self._number = self._asked = self._cure = 0
+        """The last is the number of a heading that announces what helps."""
         self._comparisons = Comparisons()
 
     def observe(self, line: Line) -> None:
         """Read a line of prose."""
         text = line.text
         self._comparisons.read(line, _of_a_head(text))
+        if _HEADS_A_CURE.match(text):
+            self._cure = line.number
+        elif self._cure and text.strip() and not _FENCE.match(text):
+            self._quote(ENDED_BY, line.number - self._cure <= _ABOVE and _SETS.match(text), text, line)
+            self._cure = 0
         if _CODE.search(text):
             self._code = line
             if not _PROSE.search(text):
