@@ -157,6 +157,60 @@ def test_results_that_are_the_largest_part_are_told_and_returned_less() -> None:
     assert "return-less" not in slugs(small)
 
 
+def test_who_runs_anothers_program_is_told_of_no_step_of_his_own() -> None:
+    report = gpu_account(4.5, *LARGE_RESULTS, before="I use jax on a GPU of 12 GB.\n")
+    assert not {"smaller-batch", "donate-buffers"} & set(slugs(report))
+    assert report.actions[0].remedy.slug == "return-less" and report.actions[0].remedy.code is None
+    own = gpu_account(4.5, *LARGE_RESULTS, before="I train with jax, batch_size=8, on a GPU of 12 GB.\n")
+    assert "smaller-batch" in slugs(own)
+    assert any(each.remedy.code for each in own.actions if each.remedy.slug == "return-less")
+
+
+@pytest.mark.parametrize(
+    ("asks", "first", "offered"),
+    [
+        ("Does it only run on a more powerful GPU?", True, True),
+        ("I train it with batch_size=8. How much VRAM is required?", False, True),
+        ("A more powerful GPU is on its way.", False, False),
+        ("I use it on a GPU.", False, False),
+    ],
+)
+def test_what_device_a_program_needs_is_answered(asks: str, first: bool, offered: bool) -> None:
+    report = gpu_account(4.5, *LARGE_RESULTS, before=f"I use jax on a GPU of 12 GB.\n{asks}\n")
+    found = slugs(report)
+    assert ("larger-device" in found) is offered
+    assert (found[:2] == ["larger-device", "unified-memory"]) is first
+    if offered:
+        text = next(each.remedy.text for each in report.actions if each.remedy.slug == "larger-device")
+        assert "19.33 GiB or more" in text  # 14.5 / 0.75
+    small = gpu_account(4.5, *LARGE_RESULTS, before=f"I use jax on a GPU of 24 GB.\n{asks}\n")
+    assert "larger-device" not in slugs(small)
+
+
+@pytest.mark.parametrize(
+    ("said", "known"),
+    [
+        ("mesh_size 6 and gnn_msg_steps 16", True),
+        ("dataset_source-era5_date-2021-03-04_res-0.25.nc is read", True),
+        ("the source-code and a gnn with msg_steps", False),
+    ],
+)
+def test_a_weather_model_is_known_by_its_settings_and_files(said: str, known: bool) -> None:
+    reduced = (
+        "hlo_rematerialization.cc:2202] Can't reduce memory use below 20.00GiB (21474836480 bytes) by"
+        " rematerialization; only reduced to 60.00GiB (64424509440 bytes), down from 70.00GiB (75161927680"
+        " bytes) originally\n"
+    )
+    asked = (
+        "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate"
+        " 64424509440 bytes.\n"
+    )
+    report = pipeline.explain(f"I use jax for training: {said}.\n{reduced}{asked}")
+    assert ("a weather model" in report.verdict) is known
+    assert "needs 60.00 GiB" in report.verdict
+    assert any("gradient_checkpointing" in (each.remedy.code or "") for each in report.actions) is known
+
+
 @pytest.mark.parametrize(
     ("given", "constant", "new"), [(0.0, 0.0, True), (0.01, 0.0, False), (0.0, 0.01, False)]
 )

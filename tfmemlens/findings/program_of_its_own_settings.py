@@ -23,7 +23,7 @@ from tfmemlens.findings.support.xla_arena import facts
 from tfmemlens.findings.support.xla_arena.because import because as too_little
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
-from tfmemlens.units import MIB
+from tfmemlens.units import MIB, human_size
 
 BASIS = Basis.NAME
 EXPLAINS = "the request"
@@ -56,6 +56,11 @@ def check(case: Case) -> Iterator[Finding]:
         )
         if known.program is own_settings.TRAINER and compiler and compiler.needed and compiler.capacity:
             because = f"{too_little(case, moment, compiler)}; {because}"
+        if compiler and compiler.reduced_to and compiler.goal:
+            because += (
+                f"; even after rematerialisation the program needs {human_size(compiler.reduced_to)}, and"
+                f" {human_size(compiler.goal)} was the compiler's goal"
+            )
         yield Finding(
             severity=Severity.CAUSE if alone else Severity.FACTOR,
             headline=f"it is {known.program.name}: {known.program.grows}",

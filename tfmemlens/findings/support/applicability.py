@@ -406,6 +406,7 @@ TABLE: dict[str, Applicability] = {
     "one-shape-of-jax": Applicability(_OF_JAX),
     "without-random-weights": Applicability(_OF_JAX),
     "what-runs-then": _ANYWHERE,
+    "larger-device": _ANYWHERE,
     "unified-memory": Applicability(devices=_ON_GPU, done="TF_FORCE_UNIFIED_MEMORY=True"),
     "no-pmap-within-jit": Applicability(_OF_JAX),
     "more-unified-memory": Applicability(_OF_JAX, devices=_ON_GPU),

@@ -89,7 +89,7 @@ def in_pieces(case: Case, moment: Moment) -> Remedy | None:
     elif of_a_program(moment):
         text = (
             f"{where} runs a program that needs this: give it {_part(case, moment)} at a time"
-            " (a smaller batch, shorter sequences), or shard it over devices"
+            " (fewer samples, or smaller ones), or shard it over devices"
         )
         return Remedy(text, slug="in-pieces")
     elif _RUNS_A_GRAPH.search(failed.source_text or ""):

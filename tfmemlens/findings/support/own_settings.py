@@ -431,7 +431,7 @@ def _keeps_all_steps(case: Case) -> bool:
 def _trains(case: Case) -> bool:
     """Whether the text shows a gradient or a training."""
     told = case.capture.surroundings
-    return bool(told.shows("jax: a gradient") or told.shows("training"))
+    return any(map(told.shows, ("jax: a gradient", "training", "training in words")))
 
 
 def _of_the_server(case: Case, slug: str) -> str:

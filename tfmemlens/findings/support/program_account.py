@@ -8,8 +8,8 @@ import os
 import re
 from collections.abc import Iterator
 
-from tfmemlens.findings.support import code_snippets, jax_lines, remedies
-from tfmemlens.findings.support.rows import Row, of_kind, rows, total
+from tfmemlens.findings.support import code_snippets, jax_lines, part_for_jax, remedies
+from tfmemlens.findings.support.rows import Row, device_limit, of_kind, rows, total
 from tfmemlens.findings.support.situation import situation
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment
@@ -129,6 +129,38 @@ def donatable_bytes(compiler: CompilerMemory) -> int | None:
     if arguments is None or results is None or shared is None:
         return None
     return max(min(arguments.bytes, results.bytes) - shared, 0)
+
+
+def is_anothers_program(case: Case, moment: Moment) -> bool:
+    """Whether the text shows no training, no batch and no code of its own: most likely it runs a tool."""
+    told = case.capture.surroundings
+    if told.code or remedies.batch_of(case, moment) or situation(case, moment).training:
+        return False
+    return not any(map(told.shows, ("training", "training in words", "jax: a gradient")))
+
+
+def gives_no_state_back(compiler: CompilerMemory) -> bool:
+    """Whether what the program returns is far more than what it is given."""
+    given, results = compiler.arguments, compiler.results
+    return bool(given and results and results.bytes > _MANY_TIMES * given.bytes)
+
+
+_MANY_TIMES = 4
+
+
+def a_larger_device(case: Case, moment: Moment, compiler: CompilerMemory) -> Remedy | None:
+    """The answer to what device the program needs, where it needs more than the one that it has."""
+    asked, needs = case.capture.surroundings.shows("asked: hardware"), whole(compiler) or compiler.reduced_to
+    limit = device_limit(case, moment) or compiler.goal
+    if asked is None or needs is None or limit is None or needs.low <= limit.high:
+        return None
+    part = round(needs.bytes / part_for_jax.USUAL)
+    return Remedy(
+        f"as it is, the program needs a device with more than {human_size(needs)} ({asked.place} asks):"
+        f" {human(part)} or more with the 75 % that JAX takes unless it is told otherwise, beside what else"
+        " is held; else make less in one call",
+        slug="larger-device",
+    )
 
 
 def could_donate(case: Case, moment: Moment, compiler: CompilerMemory) -> bool:
@@ -471,12 +503,16 @@ def against_device(compiler: CompilerMemory, limit: Size | None) -> str:
     return f"; the whole program needs {human_size(total)}, more than the device has ({human_size(limit)})"
 
 
-def return_less(compiler: CompilerMemory) -> Remedy:
-    """Results of a compiled function are whole arrays."""
+def return_less(compiler: CompilerMemory, own_step: bool = True) -> Remedy:
+    """Results of a compiled function are whole arrays. Its code is for a step of one's own: who runs
+    another's program sets how much it makes in one call.
+    """
     return Remedy(
         "return less: reduce inside the compiled function (means, the last step), or run fewer steps, members"
         " or samples in one call, and bring each call's results to the host",
-        "return jax.tree.map(lambda m: m.mean(0), metrics)   # not one row for every step",
+        "return jax.tree.map(lambda m: m.mean(0), metrics)   # not one row for every step"
+        if own_step
+        else None,
         compiler.results.bytes if compiler.results else None,
         Certainty.BOUND,
         slug="return-less",

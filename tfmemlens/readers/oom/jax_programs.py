@@ -8,11 +8,14 @@ from tfmemlens.readers.oom.rules import LineRule
 
 WEATHER = LineRule(
     r"(?i)\b(?:graph|gen)cast\w*\b|\bai[-_]models[-_]graphcast\b|\bweathernext\b|\bneuralgcm\b"
-    r"|[/\\]graphcast[/\\]",
+    r"|[/\\]graphcast[/\\]|\bgnn_msg_steps\b|(?<![a-z])source-(?:era5|hres)_date-\d|\b(?:mesh2grid|grid2mesh)_gnn\b",
     "The operational GraphCast at 0.25 degrees",
     'File "site-packages/ai_models_graphcast/model.py", line 240, in run',
     "model = neuralgcm.PressureLevelModel.from_checkpoint(ckpt)",
-    needs=("graphcast", "gencast", "weathernext", "neuralgcm"),
+    "mesh_size=5, gnn_msg_steps=16",
+    "dataset_source-era5_date-2020-02-02_res-1.0_levels-13_steps-12.nc",
+    'op_name="jit(f)/while/body/mesh2grid_gnn/_process/concatenate"',
+    needs=("graphcast", "gencast", "weathernext", "neuralgcm", "gnn_msg_steps", "source-", "_gnn"),
 )
 MONTE_CARLO = LineRule(
     r"(?i)\bnetket\b|\bnk\.(?:vqs|driver|sampler|hilbert|VMC)\b|\bMCState\(|\bexpect_and_(?:grad|forces)\b",

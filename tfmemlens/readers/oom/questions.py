@@ -194,7 +194,22 @@ ANOTHER_DEVICE = LineRule(
     needs=("gpu", "tpu"),
 )
 """Whether a GPU is what the program wants."""
+HARDWARE = LineRule(
+    r"(?i)(?=[^?\n]{0,300}\?)\b(?:more powerful|bigger|larger|better|stronger) (?:GPU|card|TPU|machine|device"
+    r"|hardware)s?\b"
+    r"|\b(?:what|which) (?:(?:kind|sort|type|size)s? of )?(?:\w+ ){0,2}?"
+    r"(?:hardware|GPU|TPU|graphics card)s?\b[^.?\n]{0,60}"
+    r"\b(?:run|need|requir|handle|recommend|train|use)\w*[^?\n]{0,80}\?"
+    r"|\bhow much (?:GPU |video |device )?(?:memory|V?RAM)\b[^.?\n]{0,60}\b(?:need|requir|recommend)\w*"
+    r"|\b(?:hardware|GPU|(?:GPU )?memory|VRAM) requirements?\b[^?\n]{0,80}\?",
+    "Does it only run on a more powerful GPU?",
+    "What kind of hardware do I need to run this?",
+    "How much VRAM is required to train it?",
+    needs=("gpu", "tpu", "card", "machine", "device", "hardware", "ram", "memory"),
+)
+"""What device the program needs."""
 QUESTIONS = {
+    "asked: hardware": HARDWARE,
     "asked: a GPU": ANOTHER_DEVICE,
     "asked: normal": IS_NORMAL,
     "asked: several devices": SUMMED,

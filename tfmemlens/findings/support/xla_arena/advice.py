@@ -25,10 +25,12 @@ from tfmemlens.findings.support.phase import EVALUATION, PREDICTION, evaluating_
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.prose_advice import batch_that_runs
 from tfmemlens.findings.support.prose_of_jax import STEPS_AGAIN
+from tfmemlens.findings.support.residues import with_host_ram
 from tfmemlens.findings.support.rows import device_limit, is_buffer, lists_buffers, rows
 from tfmemlens.findings.support.servers import A_SERVER, flags_of, lower_than_set
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of, situation
 from tfmemlens.findings.support.xla_arena import facts
+from tfmemlens.knowledge.device_names import CPU, TPU
 from tfmemlens.knowledge.kept_results import holds_weights
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Remedy
@@ -513,6 +515,10 @@ def _of_the_program(
 ) -> Iterator[Remedy]:
     """A smaller program, by its parts: arguments, results, the largest buffers, all together."""
     told = case.capture.surroundings
+    larger = program_account.a_larger_device(case, moment, compiler)
+    strange = program_account.is_anothers_program(case, moment)
+    if larger and strange:
+        yield from (larger, *_host_ram_beside(case, moment, compiler))
     if policy := _policy_between(case):
         yield policy
     if (asked := told.shows("asked: which line")) and not lists_buffers(moment):
@@ -528,14 +534,15 @@ def _of_the_program(
     if not of_arguments and facts.heavy_to_train(case, moment, compiler):
         yield _SEE_THAT_SHARDED
     undonated = program_account.undonated(compiler)
-    donatable = program_account.could_donate(case, moment, compiler)
+    strange = strange and program_account.gives_no_state_back(compiler)
+    donatable = not strange and program_account.could_donate(case, moment, compiler)
     if undonated and donatable:
         yield program_account.donate(case, compiler)
     new = program_account.made_of_nothing(compiler) and not program_account.runs_from_a_key(moment, compiler)
     if new:
         yield from program_account.for_initial_weights(case, moment)
     elif program_account.mostly_results(compiler):
-        yield program_account.return_less(compiler)
+        yield program_account.return_less(compiler, own_step=not strange)
     ran = other_than_training(case, moment.request) if moment.request else None
     evaluates = ran is not None and ran[0] == EVALUATION
     program = evaluating_program(case, moment.request) if evaluates and moment.request else None
@@ -565,7 +572,7 @@ def _of_the_program(
         again = ("recompute",) if buffers is None or buffers.recompute else ()
         if not buffers and _may_train(case, moment) and _is_far_from_its_goal(compiler):
             yield _IF_IT_TRAINS
-        smaller = tuple(remedies.offered(case, moment, "smaller-batch", *again))
+        smaller = () if strange else tuple(remedies.offered(case, moment, "smaller-batch", *again))
         yield from smaller
         if not smaller and framework_of(case) == JAX and lists_buffers(moment) and not buffers:
             yield _AN_AXIS_IN_PARTS
@@ -575,6 +582,8 @@ def _of_the_program(
         yield program_account.alias(compiler)
     if of_arguments and not alone:
         yield from program_account.smaller_arguments(case, moment, compiler)
+    if larger:
+        yield larger
     if facts.larger_pool_may_do(case, moment, compiler):
         yield part_for_jax.LARGER_POOL
     if undecided and not modest:
@@ -588,6 +597,21 @@ def _of_the_program(
     yield WITHOUT_XLA
 
 
+def _host_ram_beside(case: Case, moment: Moment, compiler: CompilerMemory) -> Iterator[Remedy]:
+    """Host RAM as an extension of a GPU, where the program is a few times as large."""
+    total, limit = program_account.whole(compiler), device_limit(case, moment)
+    elsewhere = situation(case, moment).device in (CPU, TPU)
+    if (
+        framework_of(case) == JAX
+        and not elsewhere
+        and total
+        and limit
+        and total.bytes < _FEW_TIMES * limit.bytes
+    ):
+        yield with_host_ram(total.bytes, limit)
+
+
+_FEW_TIMES = 3
 _IF_IT_TRAINS = Remedy(
     "if it is the training step: let the backward pass compute what is in its layers (blocks, message or time"
     " steps) once more instead of keeping it, and compute in bfloat16",
