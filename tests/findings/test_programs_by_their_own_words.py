@@ -153,7 +153,7 @@ def test_a_program_on_a_grid_has_no_sequences(run: str, grid: bool) -> None:
     text = f"julia ocean.jl {run}\nERROR: LoadError: {HBM} capacity by 60.00G.\n"
     said = " ".join(action.remedy.text for action in explained(text).actions)
     assert ("take a coarser grid" in said) is grid
-    assert ("shorter sequences" in said) is not grid
+    assert ("fewer samples" in said) is not grid
 
 
 @pytest.mark.parametrize("device", ["CPU", "GPU"])
@@ -267,3 +267,28 @@ def test_random_numbers_that_are_drawn_by_themselves(name: str, alone: bool) -> 
 def test_what_runs_late_is_looked_for_where_it_ran_well_for_long() -> None:
     text = f"JAX fails after several hours of training.\n{ASKED}"
     assert offered(text)[0] == "what-runs-then"
+
+
+LISTED = """AlphaFold on a TPU: XlaRuntimeError: RESOURCE_EXHAUSTED: Ran out of memory in memory space hbm. \
+Used 9.40G of 7.48G hbm. Exceeded hbm capacity by 1.92G.
+Total hbm usage >= 9.90G:
+    reserved        530.00M
+    program           9.40G
+  Largest program allocations in hbm:
+  1. Size: 100.00M
+     Shape: f32[{}]{{2,1,0:T(8,128)}}
+     Unpadded size: 99.00M
+"""
+
+
+@pytest.mark.parametrize(
+    ("shape", "alignment"),
+    [("256,400,256", True), ("400,400,256", False), ("256,400,100", False), ("400,256", False)],
+)
+def test_the_listed_array_decides_between_alignment_and_pairs(shape: str, alignment: bool) -> None:
+    report = explained(LISTED.format(shape))
+    assert ("256 sequences of the alignment" in report.verdict) is alignment
+    assert ("pairs of residues" in report.verdict) is not alignment
+    first = report.actions[0].remedy
+    assert first.slug == ("smaller-alignment" if alignment else "shorter-sequences")
+    assert any("quarter of the memory" in each.remedy.text for each in report.actions) is not alignment

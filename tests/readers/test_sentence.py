@@ -472,3 +472,11 @@ def test_frames_below_in_user_code_are_read() -> None:
     found = told(*IN_USER_CODE.splitlines())
     assert (found.creating, found.optimizer) == (True, "adam")
     assert found.ran_at[0] == "/home/ann/steps.py:41"
+
+
+@pytest.mark.parametrize(
+    ("tag", "node"), [("[[loss/mul]]", "loss/mul"), ("[[Link](http://a.example/log)]", None)]
+)
+def test_a_link_in_brackets_names_no_node(tag: str, node: str | None) -> None:
+    found = told("ResourceExhaustedError: OOM when allocating tensor with shape[8,8] and type float", tag)
+    assert found.node == node

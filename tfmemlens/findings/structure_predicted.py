@@ -10,13 +10,19 @@ unified memory was refused, more free host RAM.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tfmemlens.findings.support import part_for_jax
 from tfmemlens.findings.support.host_ram.no_lack import ROOM_FOR_UNIFIED, WITHOUT_UNIFIED, on_wsl
 from tfmemlens.findings.support.jax_stack import LEAST_BYTES
-from tfmemlens.findings.support.residues import FEWER_RESIDUES, SMALLER_ALIGNMENT, with_host_ram
-from tfmemlens.findings.support.rows import device_limit, on_host, requests
+from tfmemlens.findings.support.residues import (
+    FEWER_RESIDUES,
+    FEWER_RESIDUES_THEN,
+    SMALLER_ALIGNMENT,
+    SMALLER_ALIGNMENT_FIRST,
+    with_host_ram,
+)
+from tfmemlens.findings.support.rows import device_limit, on_host, requests, rows
 from tfmemlens.findings.support.situation import JAX, framework_of, situation
 from tfmemlens.findings.support.xla_arena import advice
 from tfmemlens.knowledge.device_names import CPU, TPU
@@ -24,6 +30,7 @@ from tfmemlens.model.capture import DeviceUse, Surroundings
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
+from tfmemlens.model.tensor import format_shape
 from tfmemlens.units import GIB, MIB, human
 
 BASIS = Basis.NAME
@@ -75,7 +82,8 @@ def check(case: Case) -> Iterator[Finding]:
         if need is None or elsewhere or (need < _LEAST_BYTES and not refused):
             continue
         no_gpu = situation(case, moment).device in (TPU, CPU)
-        because = _because(need, refused) + _of_the_cap(case, unified)
+        alignment = _of_the_alignment(moment)
+        because = _because(need, refused, alignment) + _of_the_cap(case, unified)
         if not (no_gpu or unified or refused):
             because += _beyond_the_gpu(case, moment)
         small = _small_gpu(told) if need < LEAST_BYTES and not no_gpu else None
@@ -99,14 +107,14 @@ def check(case: Case) -> Iterator[Finding]:
             remedies=(
                 *(advice.more_unified(case, moment) if unified and not refused else ()),
                 *((WITHOUT_UNIFIED,) if refused and on_wsl(case) else ()),
-                _WITHOUT_THE_GPU if small else FEWER_RESIDUES,
+                *_of_the_length(small is not None, alignment is not None),
                 *((ROOM_FOR_UNIFIED,) if refused and not on_wsl(case) else ()),
                 *(
                     ()
                     if no_gpu or unified or refused or _needs_many_gpus(moment)
                     else (with_host_ram(need, device_limit(case, moment)),)
                 ),
-                SMALLER_ALIGNMENT,
+                *((SMALLER_ALIGNMENT,) if small or not alignment else ()),
             ),
             moment=index,
             rules_out=_OF_TRAINING,
@@ -118,6 +126,29 @@ def _listed(moment: Moment) -> int | None:
     compiler = moment.incident.compiler if moment.incident else None
     sizes = moment.attribution.table.size_bytes if compiler and compiler.cut else ()
     return max((int(size) for size in sizes), default=None)
+
+
+def _of_the_length(small: bool, alignment: bool) -> tuple[Remedy, ...]:
+    """What makes the largest arrays smaller: those of pairs, or of the alignment."""
+    if small:
+        return (_WITHOUT_THE_GPU,)
+    return (SMALLER_ALIGNMENT_FIRST, FEWER_RESIDUES_THEN) if alignment else (FEWER_RESIDUES,)
+
+
+def _of_the_alignment(moment: Moment) -> Sequence[int] | None:
+    """The shape of the largest listed array, where it has a row for each sequence of the alignment and no
+    square of residues, and no larger array may have been cut off.
+    """
+    listed = [each.allocation for each in rows(moment, lambda row: bool(row.allocation.shape))]
+    largest = max(listed, key=lambda each: each.size_bytes, default=None)
+    shape = largest.shape if largest else None
+    if shape is None or len(shape) != _RANK or not _SEQUENCES[0] <= shape[0] <= _SEQUENCES[1]:
+        return None
+    return shape if shape[0] != shape[1] and shape[2] in _CHANNELS else None
+
+
+_RANK, _SEQUENCES, _CHANNELS = 3, (32, 8192), (64, 256)
+"""Of the alignment's array: sequences (a power of two as a rule) x residues x channels of AlphaFold."""
 
 
 def _of_a_program(request: Request) -> bool:
@@ -165,12 +196,17 @@ def _of_the_cap(case: Case, unified: object) -> str:
     )
 
 
-def _because(need: int, refused: Line | None) -> str:
+def _because(need: int, refused: Line | None, alignment: Sequence[int] | None = None) -> str:
     """What fills the device, and that host RAM was not to be had beside it, where the log says so."""
     what = (
         "it predicts a protein's structure, whose arrays over all pairs of residues grow with the square of"
         " the length"
     )
+    if alignment:
+        what = (
+            "it predicts a protein's structure; the largest array of the list,"
+            f" {format_shape(alignment)}, has a row for each of {alignment[0]:,} sequences of the alignment"
+        )
     if need < LEAST_BYTES:
         what = f"so small a request fails only where the device is full: {what}"
     if refused:

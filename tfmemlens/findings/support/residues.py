@@ -16,6 +16,15 @@ SMALLER_ALIGNMENT = Remedy(
     "colabfold_batch --max-msa 256:512   # AlphaFold: max_msa_clusters, max_extra_msa of the model's config",
     slug="smaller-alignment",
 )
+SMALLER_ALIGNMENT_FIRST = Remedy(
+    "take fewer sequences of the alignment: half of them halve these arrays, and the protein stays whole",
+    SMALLER_ALIGNMENT.code,
+    slug="smaller-alignment",
+)
+FEWER_RESIDUES_THEN = Remedy(
+    "or predict fewer residues at once: domains or chains apart, or fewer copies of a complex",
+    slug="shorter-sequences",
+)
 _TIMES = 4
 """So many times the GPU a pool of unified memory is by the settings of AlphaFold's own scripts."""
 

@@ -51,7 +51,7 @@ TAG = LineRule(
     r"\[\[ ?(?:\{\{function_node (?P<function>[^}\s]*)\}\})?"
     r"(?:\{\{?node (?P<braced>[^}]+?)\}\}?|[Nn]ode:? (?P<plain>[^\s\]]+)|(?P<bare>[A-Za-z0-9_.][\w./>-]*))"
     r"(?P<defined> \(defined at (?P<source>.+?)\) ?)? *(?:= (?P<op>\w+)"
-    r" ?(?:\[(?P<attrs>.*?)\])?\((?P<inputs>[^()]*)\))? ?\]\]?",
+    r" ?(?:\[(?P<attrs>.*?)\])?\((?P<inputs>[^()]*)\))? ?\]\]?(?!\()",
     '[[Node: conv/Conv2D = Conv2D[T=DT_FLOAT, data_format="NHWC",'
     ' _device="/job:localhost/replica:0/task:0/device:GPU:0"](x, conv/w/read)]]',
     "[[node conv/Conv2D (defined at train.py:31)  = Conv2D[T=DT_FLOAT](x, conv/w/read)]]",
