@@ -125,3 +125,36 @@ def test_a_loop_that_the_text_says_is_unrolled_is_compiled_turn_by_turn(said: st
 )
 def test_what_is_said_to_cause_it_is_the_cause(said: str, named: bool) -> None:
     assert ("names the cause" in _explained(f"{_OOM}\n{said}").verdict) is named
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("On my APU hardly any of the GTT is used.", True),
+        ("VRAM is full, and GTT is still empty.", True),
+        ("GTT is full, too.", False),
+        ("amdgpu.gttsize=96000 is set.", False),
+    ],
+)
+def test_ram_that_xla_leaves_unused_is_told_of(said: str, told: bool) -> None:
+    report = _explained(f"{said}\n{_OOM}")
+    assert ("firmware gives the GPU as its own" in report.verdict) is told
+    assert ("more-of-its-own" in [each.remedy.slug for each in report.actions]) is told
+
+
+@pytest.mark.parametrize(
+    ("said", "clause"),
+    [
+        ("I use a model on 8 GPUs.", "weights that are sharded over the devices"),
+        ("The weights are sharded over 8 GPUs.", ""),
+        (
+            "Loaded and sharded model parameters.\nloss, opt_state = train_step(params, opt_state, batch)",
+            "sharded like the",
+        ),
+    ],
+)
+def test_weights_that_are_sharded_are_not_sharded_again(said: str, clause: str) -> None:
+    report = _explained(f"{said}\n{_OOM}")
+    text = next(each.remedy.text for each in report.actions if each.remedy.slug == "smaller-batch")
+    assert clause in text
+    assert ("weights that are sharded" in text) is (clause.startswith("weights"))

@@ -128,3 +128,24 @@ def test_a_crash_of_pytorch_xla_is_none_of_tensorflow() -> None:
     assert report.actions[0].remedy.code == "xmp.spawn(f, nprocs=1)   # with PYTHONFAULTHANDLER=1"
     other = pipeline.explain(CRASHED.format("import tensorflow").replace("xmp.", "mp."))
     assert "TensorFlow reports a lack" in other.verdict
+
+
+RESERVED = (
+    "RESOURCE_EXHAUSTED: Attempting to reserve 9.25G at the bottom of memory. That was not possible. There"
+    " are 7.75G free, 0B reserved, and 7.75G reservable.\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("# FSDP with torch_xla on a v3-8", True),
+        ("# torch_xla on a v3-8", False),
+        ("# FSDP with jax on a v3-8", False),
+        ("# FSDP with torch_xla\nmodel = FSDP(model, auto_wrap_policy=policy)", False),
+    ],
+)
+def test_who_names_fsdp_sees_that_it_wraps_blocks(said: str, told: bool) -> None:
+    slugs = [each.remedy.slug for each in pipeline.explain(f"{said}\n{RESERVED}").actions]
+    assert ("wrap-blocks" in slugs) is told
+    assert "in-pieces" not in slugs or "jax" in said

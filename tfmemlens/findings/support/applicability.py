@@ -407,6 +407,7 @@ TABLE: dict[str, Applicability] = {
     "without-random-weights": Applicability(_OF_JAX),
     "what-runs-then": _ANYWHERE,
     "larger-device": _ANYWHERE,
+    "more-of-its-own": Applicability(_OF_JAX, devices=_ON_GPU),
     "unified-memory": Applicability(devices=_ON_GPU, done="TF_FORCE_UNIFIED_MEMORY=True"),
     "no-pmap-within-jit": Applicability(_OF_JAX),
     "more-unified-memory": Applicability(_OF_JAX, devices=_ON_GPU),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tfmemlens.findings.support import batch_bound, code_snippets, jax_lines
 from tfmemlens.findings.support.lines_run import calls_before
 from tfmemlens.findings.support.rows import is_constant_of_graph, of_a_program, op_alone
-from tfmemlens.findings.support.situation import JAX, TENSORFLOW, situation
+from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of, situation
 from tfmemlens.knowledge.kernel_shapes import like_a_kernel
 from tfmemlens.knowledge.stack_frames import package_of
 from tfmemlens.model.case import Case, Moment
@@ -48,6 +48,8 @@ def in_pieces(case: Case, moment: Moment) -> Remedy | None:
         return None  # an op of a network's layer, which nobody calls by hand
     of_jax = situation(case, moment).framework == JAX
     nameless = not (failed.source or failed.node or failed.op or failed.shape)
+    if nameless and framework_of(case) == TORCH_XLA:
+        return None  # a step of many operations, which has no operands: less in one step is said already
     if failed.kind is RequestKind.DUMP and nameless and not of_jax:
         return None  # nothing says what asked
     if of_jax and jax_lines.made_at(case, moment):

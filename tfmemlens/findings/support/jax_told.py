@@ -389,7 +389,20 @@ _TO_THE_HOST = Remedy(
     "for i, part in enumerate(parts): state, ys = run(state, part); np.save(f'{i}.npy', ys)",
     slug="in-pieces",
 )
+_MORE_OF_ITS_OWN = Remedy(
+    "give the GPU a larger part of RAM as its own memory in the firmware (UMA frame buffer, dedicated"
+    " graphics memory): XLA allocates there, and not in GTT; then see how much JAX has",
+    "print(jax.local_devices()[0].memory_stats()['bytes_limit'])",
+    slug="more-of-its-own",
+)
 _FIRST_ROWS = (
+    _Told(
+        "jax: RAM of a GPU without memory",
+        "the part of RAM that the firmware gives the GPU as its own (VRAM): XLA allocates in that part, and"
+        " what GTT lets the GPU map beside it stays unused",
+        (_MORE_OF_ITS_OWN,),
+        grows=False,
+    ),
     _Told(
         "jax: stored by the backward pass",
         "what the backward pass stores of every block or step, which no smaller block bounds",

@@ -477,9 +477,23 @@ def _of_jax(case: Case) -> Iterator[Remedy]:
     told = case.capture.surroundings
     if told.setting("batch_size") or not any(True for _ in of_constructs(case)):
         half = told.setting("mixed_precision") is not None
-        yield from_the_stated(case, _LESS_IN_16_BITS if half else _LESS_ON_EACH)
+        yield from_the_stated(case, _of_sharded(case, _LESS_IN_16_BITS if half else _LESS_ON_EACH))
 
 
+def _of_sharded(case: Case, remedy: Remedy) -> Remedy:
+    """The same without sharding of weights, where the text says that they are sharded."""
+    told = case.capture.surroundings
+    if not told.shows("jax: weights are sharded"):
+        return remedy
+    trains = told.shows("training") or told.shows("training in words")
+    return replace(remedy, text=remedy.text.replace(_SHARD, _SHARD_THE_STATE if trains else ""))
+
+
+_SHARD = "; where one sample is too much, weights that are sharded over the devices"
+_SHARD_THE_STATE = (
+    "; then layers that the backward pass computes again (jax.checkpoint), and an optimizer's state that is"
+    " sharded like the weights, or of one that keeps less"
+)
 _IF_IT_TRAINS_ON_A_TPU = Remedy(
     "if it trains, with a smaller batch on each core; else smaller inputs (images, sequences), fewer at a"
     " time, or weights and optimizer state that are sharded over the cores",

@@ -125,6 +125,22 @@ WRAP_BLOCKS = Remedy(
 )
 
 
+SEE_THAT_WRAPPED = Remedy(
+    "see that FSDP wraps each block by itself, as one round the whole model gathers all its weights at once,"
+    " and let the backward pass compute each block again",
+    "FSDP(model, auto_wrap_policy=..., auto_wrapper_callable=lambda m, *a, **k: FSDP(checkpoint_module(m),"
+    " *a, **k))   # Trainer: xla_fsdp_grad_ckpt in fsdp_config",
+    slug="wrap-blocks",
+)
+
+
+def sharded_in_words(case: Case) -> bool:
+    """Whether the text names FSDP, and nothing shows what it wraps."""
+    told = case.capture.surroundings
+    shown = told.shows("sharding block by block") or told.shows("sharding as one unit")
+    return framework_of(case) == TORCH_XLA and not shown and told.shows("sharding in words") is not None
+
+
 def _without_barrier(case: Case) -> bool:
     """Whether `optimizer_step` is all that the code shows of ends, and nothing lets it end a step."""
     lines = [line.text for line in case.capture.surroundings.code]

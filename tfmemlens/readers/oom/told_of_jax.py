@@ -394,6 +394,22 @@ LOOP_IS_UNROLLED = LineRule(
     "the loop gets unrolled when it is traced",
     needs="unroll",
 )
+SHARDED_ALREADY = LineRule(
+    r"(?i)\bsharded (?:the |all )?(?:model )?(?:param\w*|weights|model)\b"
+    r"|\b(?:param\w*|weights|model) (?:is|are|was|were) (?:already |now |all )?sharded\b",
+    "Loaded and sharded model parameters",
+    "my weights are sharded over 8 devices",
+    needs="sharded",
+)
+"""Weights lie in parts on the devices."""
+SHARES_RAM = LineRule(
+    r"\b(?:barely|hardly|none|not|no|never|little|without)\b[^.\n]{0,40}\bGTT\b"
+    r"|\bGTT\b[^.\n]{0,50}(?:\b(?:not|unused|never|idle|empty|ignored|untouched)\b|n't\b)",
+    "hardly any of the GTT is in use",
+    "it fills VRAM, and GTT stays empty",
+    needs="GTT",
+)
+"""RAM that a GPU of AMD's without memory of its own may map, beside the part that is its own."""
 COMPILING = LineRule(
     r"(?i)\bcompil(?:e|es|ing|ation|er)\b[^.\n]{0,80}\b(?:RAM|memory|GB|minutes|hours|swap\w*)\b",
     "Compile takes 20 minutes and 120GB RAM",
@@ -743,6 +759,8 @@ TOLD_OF_JAX = {
     "jax: nodes and edges": ALL_EDGES,
     "jax: unrolled": UNROLLED,
     "jax: a loop is unrolled": LOOP_IS_UNROLLED,
+    "jax: weights are sharded": SHARDED_ALREADY,
+    "jax: RAM of a GPU without memory": SHARES_RAM,
     "a cell for each step": CELLS,
     "jax: compiling": COMPILING,
     "jax: closed over": CLOSED_OVER,

@@ -6,6 +6,12 @@ from __future__ import annotations
 
 from tfmemlens.readers.oom.rules import LineRule
 
+FULLY_SHARDED = LineRule(
+    r"\bFSDP\b|\bXlaFullyShardedDataParallel\b|\b[Ff]ully[- ][Ss]harded\b",
+    "# FSDP runs out of memory on a v4-8",
+    "fully sharded data parallel",
+    needs=("fsdp", "shardeddata", "sharded"),
+)
 ONE_UNIT = LineRule(
     r"\b(?:model|net|self\.model)\s*=\s*(?:XlaFullyShardedDataParallel|FSDP|XLAFSDP)\(\s*\w{1,20}"
     r"(?![^\n]{0,200}\b(?:auto_wrap_policy|auto_wrapper_callable)\b)"
@@ -151,6 +157,7 @@ TOLD_OF_XLA = {
     "transforming draws": TRANSFORMING,
     "ending no step": NO_MARKS,
     "sharding as one unit": ONE_UNIT,
+    "sharding in words": FULLY_SHARDED,
     "sharding block by block": BLOCK_BY_BLOCK,
     "whole before it is sharded": WHOLE_AT_FIRST,
     "PyTorch/XLA on a GPU": PJRT_ON_A_GPU,

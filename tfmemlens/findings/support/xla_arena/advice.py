@@ -760,6 +760,8 @@ def _let_go(case: Case, moment: Moment) -> Iterator[Remedy]:
         return
     if framework_of(case) == TORCH_XLA:
         yield from _ends_of_steps(case, moment, text)
+    if steps_of_torch_xla.sharded_in_words(case):
+        yield steps_of_torch_xla.SEE_THAT_WRAPPED
     yield Remedy(
         "let go of arrays and programs of earlier steps: drop references to them, or give buffers back",
         "del x; jax.clear_caches()   # x.delete()",
