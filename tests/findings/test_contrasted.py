@@ -189,3 +189,12 @@ def test_no_solution_is_no_way_that_works() -> None:
         f"It still crashes with `two`.\n{FAILED_IN_JAX}"
     )
     assert not any(each.remedy.text.startswith("compare ") for each in pipeline.explain(text).actions)
+
+
+@pytest.mark.parametrize("said", ["needed to fit the model", "trying to fit it"])
+def test_what_is_to_fit_does_not_fit_yet(said: str) -> None:
+    text = (
+        f"I use jax.\nWith `linear` much more is {said}, if all is sharded.\n"
+        f"It runs out of memory if `cubic` is used.\n{FAILED_IN_JAX}"
+    )
+    assert not any(each.remedy.text.startswith("compare ") for each in pipeline.explain(text).actions)

@@ -158,3 +158,18 @@ def test_weights_that_are_sharded_are_not_sharded_again(said: str, clause: str) 
     text = next(each.remedy.text for each in report.actions if each.remedy.slug == "smaller-batch")
     assert clause in text
     assert ("weights that are sharded" in text) is (clause.startswith("weights"))
+
+
+@pytest.mark.parametrize(
+    ("said", "first"),
+    [
+        ("I run GraphCast at 0.25 degrees.", "coarser-grid"),
+        ("GraphCast crashes with more steps: OOM. Memory grows with each step.", "fewer-steps-at-once"),
+        ("It crashes with more steps: OOM.", None),
+        ("I take jax.grad of a rollout of GraphCast.", None),
+    ],
+)
+def test_a_forecast_in_words_has_its_own_levers(said: str, first: str | None) -> None:
+    report = _explained(f"{said}\n{_OOM}")
+    slugs = [each.remedy.slug for each in report.actions]
+    assert (slugs[0] == first) if first else not {"coarser-grid", "fewer-steps-at-once"} & set(slugs)

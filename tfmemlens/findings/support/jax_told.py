@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from tfmemlens.findings.support import part_for_jax
 from tfmemlens.findings.support.contrasted import DATA_ON_THE_HOST
 from tfmemlens.findings.support.grower import Grower
+from tfmemlens.findings.support.own_settings import COARSER_GRID, FEWER_STEPS_AT_ONCE
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.prose_of_jax import (
     ALL_DEVICES,
@@ -396,6 +397,20 @@ _MORE_OF_ITS_OWN = Remedy(
     slug="more-of-its-own",
 )
 _FIRST_ROWS = (
+    _Told(
+        "program: weather",
+        "what each step of a forecast over the whole globe leaves on the device",
+        (FEWER_STEPS_AT_ONCE, COARSER_GRID),
+        beside=("jax: more steps fail", "growing in words"),
+        unless=("training", "jax: a gradient", "host RAM in words"),
+    ),
+    _Told(
+        "program: weather",
+        "arrays over all points of the globe's grid, which no batch makes smaller",
+        (COARSER_GRID, FEWER_STEPS_AT_ONCE),
+        unless=("training", "jax: a gradient", "host RAM in words"),
+        grows=False,
+    ),
     _Told(
         "jax: RAM of a GPU without memory",
         "the part of RAM that the firmware gives the GPU as its own (VRAM): XLA allocates in that part, and"

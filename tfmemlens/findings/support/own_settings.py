@@ -60,6 +60,17 @@ _ON_THE_CPU = Remedy(
     "JAX_PLATFORMS=cpu python ...",
     slug="on-the-cpu",
 )
+COARSER_GRID = Remedy(
+    "take a coarser or smaller checkpoint of it (half the resolution is a quarter of the points:"
+    " 1 degree instead of 0.25), and see that the input data are of that grid, too, or take a"
+    " device with more memory: the weights are small beside the grid",
+    slug="coarser-grid",
+)
+FEWER_STEPS_AT_ONCE = Remedy(
+    "predict fewer steps or members in one call, and bring each part to the host",
+    "for chunk in rollout.chunked_prediction_generator(...): save(jax.device_get(chunk))",
+    slug="fewer-steps-at-once",
+)
 WEATHER, _SOLVER = "program: weather", "solving an ODE"
 _ENSEMBLE = "program: an ensemble"
 _OF_TRAINED_WEATHER = {
@@ -78,17 +89,8 @@ PROGRAMS = (
         "its arrays grow with the points of the grid and with the steps of a rollout, and no batch makes them"
         " smaller",
         (
-            Remedy(
-                "take a coarser or smaller checkpoint of it (half the resolution is a quarter of the points:"
-                " 1 degree instead of 0.25), and see that the input data are of that grid, too, or take a"
-                " device with more memory: the weights are small beside the grid",
-                slug="coarser-grid",
-            ),
-            Remedy(
-                "predict fewer steps or members in one call, and bring each part to the host",
-                "for chunk in rollout.chunked_prediction_generator(...): save(jax.device_get(chunk))",
-                slug="fewer-steps-at-once",
-            ),
+            COARSER_GRID,
+            FEWER_STEPS_AT_ONCE,
             _ON_THE_CPU,
         ),
         not_of_it=_OF_CODE,

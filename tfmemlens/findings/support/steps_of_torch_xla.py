@@ -191,6 +191,8 @@ def remedies(case: Case, grows: bool, *, of_host: bool = False) -> Iterator[Reme
     several = of_host and told.shows("several cores") and not told.shows("growing in words")
     if several:
         yield _ONE_AT_A_TIME if told.shows("one model wrapped") else ONE_MODEL
+    if not of_host and not grows and sharded_in_words(case):
+        yield SEE_THAT_WRAPPED
     if told.shows("between epochs"):
         yield _BETWEEN_EPOCHS
     elif not several and (grows or shows_steps(case)):

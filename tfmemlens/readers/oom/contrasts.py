@@ -58,7 +58,8 @@ _WELL = (
 _WORKS = regex(
     r"(?i)\b(?:works?|worked|working|fits?|(?:runs?|running|ran)(?! out)|trains?|trained) (?:\w+ ){0,2}?"
     rf"{_WELL}\b|\b(?:is|are|was|it's|everything(?:'s)?) (?:\w+ ){{0,2}}?{_WELL}\b|\bstable\b|\bconstant\b"
-    r"|(?<!n't )(?<!not )(?<![.\w])(?:works?|worked|fits?)\b(?!\()|\bsuccessful\w*"
+    r"|(?<!n't )(?<!not )(?<!needed to )(?<!need to )(?<!trying to )(?<!tried to )(?<!want to )(?<!how to )"
+    r"(?<!required to )(?<![.\w])(?:works?|worked|fits?)\b(?!\()|\bsuccessful\w*"
     r"|\beverything (?:also |then |just )?(?:trains|runs)\b"
     r"(?! (?:out|into|very|only|until|for (?:a|one|some)|slow\w*)\b)"
     r"|\b(?:uses|used|takes|took|needs|needed) (?:just|only|merely|less than|under|<)"

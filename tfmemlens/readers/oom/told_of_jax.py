@@ -394,6 +394,14 @@ LOOP_IS_UNROLLED = LineRule(
     "the loop gets unrolled when it is traced",
     needs="unroll",
 )
+MORE_STEPS_FAIL = LineRule(
+    r"(?i)\b(?:fails?|crash(?:es)?|out[- ]of[- ]memory|OOM)\b[^.\n]{0,80}\b(?:longer|more|many|\d{2,4})"
+    r" (?:lead[- ]?times?|forecasts?|steps|days|rollouts?|leads?)\b",
+    "it fails with an OOM when I predict over a longer lead time",
+    "out of memory with more steps",
+    needs=("lead", "forecast", "steps", "days", "rollout"),
+)
+"""Few steps of a forecast fit, and more do not."""
 SHARDED_ALREADY = LineRule(
     r"(?i)\bsharded (?:the |all )?(?:model )?(?:param\w*|weights|model)\b"
     r"|\b(?:param\w*|weights|model) (?:is|are|was|were) (?:already |now |all )?sharded\b",
@@ -760,6 +768,7 @@ TOLD_OF_JAX = {
     "jax: unrolled": UNROLLED,
     "jax: a loop is unrolled": LOOP_IS_UNROLLED,
     "jax: weights are sharded": SHARDED_ALREADY,
+    "jax: more steps fail": MORE_STEPS_FAIL,
     "jax: RAM of a GPU without memory": SHARES_RAM,
     "a cell for each step": CELLS,
     "jax: compiling": COMPILING,
