@@ -141,8 +141,8 @@ def _of_the_alignment(moment: Moment) -> Sequence[int] | None:
     """
     listed = [each.allocation for each in rows(moment, lambda row: bool(row.allocation.shape))]
     largest = max(listed, key=lambda each: each.size_bytes, default=None)
-    shape = largest.shape if largest else None
-    if shape is None or len(shape) != _RANK or not _SEQUENCES[0] <= shape[0] <= _SEQUENCES[1]:
+    shape = [size for size in (largest.shape or ()) if size is not None] if largest else []
+    if len(shape) != _RANK or not _SEQUENCES[0] <= shape[0] <= _SEQUENCES[1]:
         return None
     return shape if shape[0] != shape[1] and shape[2] in _CHANNELS else None
 
