@@ -108,3 +108,22 @@ def test_the_sentence_names_the_dimension_and_its_size() -> None:
         " ({0,1,3,2:T(4,128)(2,1)}) its 1 is padded to 4; another 3.04 GiB are lost in buffers that are not"
         " listed, of this shape or others"
     ]
+
+
+@pytest.mark.parametrize(
+    ("op", "alone"),
+    [("jit(_normal)/jit(main)/erf_inv", True), ("jit(step)/net/dropout/jit(_normal)/mul", False)],
+)
+def test_a_draw_by_itself_is_no_activation_and_goes_in_no_loop(op: str, alone: bool) -> None:
+    report = pipeline.explain(
+        "I use jax.\nXlaRuntimeError: RESOURCE_EXHAUSTED: Ran out of memory in memory space hbm. Used 9.00G"
+        " of 7.48G hbm. Exceeded hbm capacity by 1.52G.\n"
+        "  Largest program allocations in hbm:\n"
+        f'  1. Size: 8.00G\n     Operator: op_name="{op}"\n'
+        "     Shape: f32[16777216,2]{1,0:T(8,128)}\n     Unpadded size: 128.00M\n"
+        "     Extra memory due to padding: 7.88G (64.0x expansion)\n     XLA label: copy.1\n"
+        "     Allocation type: HLO temp\n     ==========================\n"
+    )
+    kinds = {owner.kind.value for owner in report.case.moments[0].attribution.owners}
+    assert kinds == ({"unattributed"} if alone else {"activation"})
+    assert not (alone and any("draw fewer" in each.remedy.text for each in report.actions))

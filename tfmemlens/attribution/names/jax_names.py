@@ -29,6 +29,10 @@ def is_jax(name: str) -> bool:
     )
 
 
+_DRAWN_ALONE = regex(r"jit\(_(?:normal|uniform|truncated_normal)\)/")
+"""Random numbers that are a program of their own, most often a new weight: no activation of a layer."""
+
+
 def owner_of(name: str, op: str | None) -> Owner:
     """The module path between the transformations and the primitive; `transpose(jvp(…))` is the backward
     pass.
@@ -51,7 +55,8 @@ def owner_of(name: str, op: str | None) -> Owner:
             continue
         path += [piece for piece in part.split("/") if piece]
     phase = Phase.GRADIENT if gradient else Phase.FORWARD
-    kind = Kind.GRADIENT if gradient else Kind.ACTIVATION
+    forward_kind = Kind.UNATTRIBUTED if _DRAWN_ALONE.match(name) else Kind.ACTIVATION
+    kind = Kind.GRADIENT if gradient else forward_kind
     return Owner("/".join(path) or None, kind, phase, op or primitive, forward=name, in_loop=loop)
 
 

@@ -806,7 +806,9 @@ def _drawn(mine: list[Row], held: int, framework: str | None) -> Buffers:
             "random numbers, drawn at once",
             _in_words(mine),
             held,
-            (
+            ()
+            if any(_DRAWN_ALONE.match(_name(row)) for row in mine)
+            else (
                 Remedy(
                     "draw fewer at a time: split the key, and draw for each part in a loop that reduces it",
                     "_, y = jax.lax.scan(lambda c, k: (c, f(jax.random.normal(k, shape))), 0, keys)"
@@ -826,6 +828,8 @@ def _drawn(mine: list[Row], held: int, framework: str | None) -> Buffers:
     )
 
 
+_DRAWN_ALONE = regex(r"jit\(_?(?:normal|uniform|truncated_normal|gumbel|randint|bernoulli)\)/")
+"""A draw that is a program of its own: a weight, as a rule, of which no loop reduces a part."""
 _OF_INIT = regex(r"jit\((?:\w+_)?init(?:ialize)?\)|_truncated_normal|\binitializers?\b")
 _PARTITIONABLE = Remedy(
     "if results are sharded: let every device draw its own part; before JAX 0.5 each draws all random numbers"
