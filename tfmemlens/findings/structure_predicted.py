@@ -136,8 +136,8 @@ def _of_the_length(small: bool, alignment: bool) -> tuple[Remedy, ...]:
 
 
 def _of_the_alignment(moment: Moment) -> Sequence[int] | None:
-    """The shape of the largest listed array, where it has a row for each sequence of the alignment and no
-    square of residues, and no larger array may have been cut off.
+    """The shape of the largest listed array, where it has a row for each sequence of the alignment and is no
+    square of residues.
     """
     listed = [each.allocation for each in rows(moment, lambda row: bool(row.allocation.shape))]
     largest = max(listed, key=lambda each: each.size_bytes, default=None)
