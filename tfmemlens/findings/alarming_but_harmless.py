@@ -16,6 +16,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings import ended_after_a_warning
 from tfmemlens.findings.support.board import board
+from tfmemlens.findings.support.cuda_libraries import WITHOUT_CUDA, cuda_libraries, not_found
 from tfmemlens.findings.support.last_line import ended_after, helps, speaks_of_memory
 from tfmemlens.findings.support.traceback_place import in_short
 from tfmemlens.knowledge.gpu_memory import shares_ram
@@ -74,12 +75,13 @@ def check(case: Case) -> Iterator[Finding]:
     if large and (end := ended_after(case.capture.surroundings, large[-1][1])):
         yield _ended(case, end)
         return
-    if large:
+    if large and not _failed_otherwise(case):
         size, line = max(large, key=lambda request: request[0].bytes)
         times = f" (the largest of {len(large)})" if len(large) > 1 else ""
         helps = case.capture.surroundings.shows("more RAM helps")
         if helps:
             yield _of_a_full_machine(line, size, helps)
+            yield from _without_cuda(case)
             return
         yield Finding(
             severity=Severity.NOTE,
@@ -90,6 +92,7 @@ def check(case: Case) -> Iterator[Finding]:
             evidence=(Evidence("the warning", line),),
             remedies=(_WHERE_IT_STANDS,) if _hangs(case) else (),
         )
+        yield from _without_cuda(case)
     if asked := of_a_warning_alone(case):
         yield Finding(
             severity=Severity.NOTE,
@@ -110,12 +113,33 @@ def check(case: Case) -> Iterator[Finding]:
         if startup and (held := _held_at_start(case)):
             yield held
             return
-        for what, line in startup:
-            yield Finding(
-                severity=Severity.NOTE,
-                headline=f"no failure: {what}",
-                evidence=(Evidence("the message", line),),
-            )
+        yield from (_of_the_start(case, what, line) for what, line in startup)
+
+
+def _failed_otherwise(case: Case) -> bool:
+    """Whether a line of the text is a failure, beside which the warnings say nothing."""
+    told = case.capture.surroundings
+    return bool(told.foreign or told.elsewhere or told.without_figures)
+
+
+def _without_cuda(case: Case) -> Iterator[Finding]:
+    """That CUDA's libraries are missing, beside what is said of the RAM that all computes in then."""
+    if line := not_found(case):
+        yield _of_the_start(case, WITHOUT_CUDA, line)
+
+
+def _of_the_start(case: Case, what: str, line: Line) -> Finding:
+    """What a message of the first seconds says; of missing libraries which to install."""
+    missing = what == WITHOUT_CUDA
+    return Finding(
+        severity=Severity.NOTE,
+        headline=f"no failure: {what}{_IN_RAM if missing else ''}",
+        evidence=(Evidence("the message", line),),
+        remedies=(cuda_libraries(case, line),) if missing else (),
+    )
+
+
+_IN_RAM = ", and all that it computes with lies in host RAM"
 
 
 _LITTLE_FREE = 0.6

@@ -239,7 +239,9 @@ _HELP = {
         slug="data-out-of-the-graph",
     ),
     "cuDNN's version": Remedy(
-        "install the cuDNN that this version was built with, and let no other come first on the library path",
+        "install the cuDNN that this version was built with, or a newer one of the same major release, and"
+        " let no other come first on the library path; in a notebook of a service whose cuDNN is older, take"
+        " a TensorFlow that was built with that one",
         slug="matching-driver",
     ),
     "exportable allocation": Remedy(
@@ -638,6 +640,8 @@ def _sizes(line: Line) -> str:
         return on_chip
     if silent := who_was_silent(line):
         return silent
+    if versions := _CUDNN.search(line.text):
+        return f": {versions['loaded']} was loaded, and {versions['built']} is what it was built with"
     if holder := _HOLDER.search(line.text):
         return f": here the process {holder['pid']}"
     match = _MESSAGE.search(line.text)
@@ -683,6 +687,10 @@ _A_GRAPH = "that a graph may hold"
 _GRAPH = "the graph became larger than the 2 GiB that it may hold"
 """What is too large where steps went well: a constant of that size would have failed at the first of them."""
 
+_CUDNN = regex(
+    r"Loaded runtime CuDNN library: (?P<loaded>[\d.]{1,12}\d)[^\n]{0,60}? but source was compiled with:?"
+    r" (?P<built>[\d.]{1,12}\d)"
+)
 _HOLDER = regex(r"TPU is already in use by process with pid (?P<pid>\d{1,9})")
 _MESSAGE = regex(
     r"(?P<side>Received|Sent) message larger than max \((?P<size>\d{1,15}) vs\. (?P<limit>\d{1,15})\)"

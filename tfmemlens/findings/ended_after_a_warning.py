@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support.board import board, what_helps
+from tfmemlens.findings.support.cuda_libraries import cuda_libraries, not_found
 from tfmemlens.findings.support.situation import situation
 from tfmemlens.findings.support.stated_sizes import as_images, as_product
 from tfmemlens.findings.support.told_again import DATA_IN_PARTS
@@ -44,12 +45,24 @@ def check(case: Case) -> Iterator[Finding]:
         severity=Severity.FACTOR,
         headline=(
             f"most likely host RAM (not GPU memory) ran out: {who} that it asked the host{asked},"
-            f" which by itself is no failure, and the text says that the program ended ({ended.place})"
+            f" which by itself is no failure, and the text says that {_how(ended)} ({ended.place})"
             f"{_of_what(case, large[0].bytes) if large else ''}"
         ),
         evidence=(Evidence("the warning", large[1] if large else warned), Evidence("its end", ended)),
         remedies=(*_of_board(case), *_remedies(case, large)),
     )
+
+
+_NOT_ENOUGH = regex(r"(?i)\bnot enough\b")
+
+
+def _how(ended: Line) -> str:
+    """What the text says of the end: of some only that the RAM was too little."""
+    alone = _NOT_ENOUGH.search(ended.text) and not _ENDS.search(ended.text)
+    return "the RAM is not enough" if alone else "the program ended"
+
+
+_ENDS = regex(r"(?i)\b(?:fail|crash|die|stop|terminat|abort|quit|exit|kill|hang|hung|fr[eo]{1,2}z|stuck)")
 
 
 _FILES = Remedy(
@@ -126,6 +139,8 @@ def _remedies(case: Case, large: tuple[Size, Line] | None) -> Iterator[Remedy]:
         " does not, the end has another reason, and the warning nothing to do with it",
         slug="watch-ram",
     )
+    if missing := not_found(case):
+        yield cuda_libraries(case, missing)
     if situation(case).program is None:
         yield Remedy(
             "on Linux the kernel says whom it killed for memory",

@@ -1,0 +1,52 @@
+"""The libraries of CUDA that a program did not find: which release they are of, and how it is made to find
+them.
+"""
+
+from __future__ import annotations
+
+from tfmemlens.findings.support.situation import on_windows
+from tfmemlens.model.case import Case
+from tfmemlens.model.finding import Remedy
+from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
+
+WITHOUT_CUDA = "CUDA's libraries were not found, so TensorFlow runs on the CPU"
+"""What the readers call the message."""
+_ON_LINUX = regex(r"\blibcudart\.so\.(?P<release>\d{1,2}(?:\.\d)?)\b")
+_ON_WINDOWS = regex(r"\bcudart64_(?P<release>\d{2,3})\.dll\b")
+_OF_ALL_11 = "11.0"
+"""libcudart's name in each CUDA 11: libcudart.so.11.0."""
+
+
+def not_found(case: Case) -> Line | None:
+    """The line that says that CUDA's libraries are missing."""
+    return next((line for what, line in case.capture.surroundings.startup if what == WITHOUT_CUDA), None)
+
+
+def release(text: str) -> str | None:
+    """The release of CUDA whose runtime a message asks for: `10.1` of cudart64_101.dll, `11` of any 11.x."""
+    if match := _ON_LINUX.search(text):
+        return "11" if match["release"] == _OF_ALL_11 else match["release"]
+    match = _ON_WINDOWS.search(text)
+    if match is None:
+        return None
+    digits = match["release"]
+    major, minor = digits[:2], digits[2:]
+    if major == "11":
+        return "11"
+    return f"{major}.{minor}" if minor else f"{digits[0]}.{digits[1]}"
+
+
+def cuda_libraries(case: Case, line: Line) -> Remedy:
+    """What makes the program find them, with the release where the message names it."""
+    named = release(line.text)
+    which = f"CUDA {named}, which this build asks for ({line.place})," if named else "the CUDA of this build"
+    windows = on_windows(case) or ".dll" in line.text
+    where = "PATH" if windows else "LD_LIBRARY_PATH"
+    return Remedy(
+        f"if a GPU is there and meant to be used, install {which} and the cuDNN that goes with it, their"
+        f" folders on {where}, or a TensorFlow that was built for the CUDA that is installed; then see that"
+        " the GPU is listed",
+        'python -c "import tensorflow as tf; print(tf.test.is_gpu_available())"',
+        slug="matching-driver",
+    )
