@@ -133,3 +133,45 @@ def test_a_moving_average_of_a_weight_has_no_batch() -> None:
 def test_an_exhausted_resource_beside_other_letters() -> None:
     report = explained("\u5927\u4f6cResource Exhausted Error\u600e\u4e48\u529e\n")
     assert "in words that memory ran out" in report.verdict
+
+
+NO_START = (
+    "W platform_util.cc:240] unable to create StreamExecutor for CUDA:1: failed initializing StreamExecutor"
+    " for CUDA device ordinal 1: Internal: failed call to cuDevicePrimaryCtxRetain: {}\n"
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        NO_START.format("CUDA_ERROR_INVALID_DEVICE: invalid device ordinal"),
+        "InternalError: cudaSetDevice() on GPU:0 failed. Status: CUDA-capable device(s) is/are busy or"
+        " unavailable\n",
+    ],
+)
+def test_a_gpu_that_lets_no_second_process_start_is_no_lack_of_memory(text: str) -> None:
+    report = explained(text)
+    assert "No lack of memory: the driver let this process start on no GPU" in report.verdict
+    assert [each.remedy.slug for each in report.actions] == ["compute-mode"]
+
+
+def test_a_gpu_that_is_full_is_one() -> None:
+    report = explained(NO_START.format("CUDA_ERROR_OUT_OF_MEMORY: out of memory; total memory: 8365015040"))
+    assert "start on no GPU" not in report.verdict
+    assert "compute-mode" not in [each.remedy.slug for each in report.actions]
+
+
+ARENA = (
+    "[E:onnxruntime:, execute.cc:1 Run] Status Message: bfc_arena.cc:309 void*"
+    " onnxruntime::BFCArena::AllocateRawInternal(size_t, bool) Failed to allocate memory for requested buffer"
+    " of size 33554432\n"
+)
+
+
+def test_the_arena_of_onnx_runtime_has_settings_of_its_own() -> None:
+    report = explained(ARENA)
+    assert "it asked for 32.00 MiB" in report.verdict
+    first = report.actions[0].remedy
+    assert first.slug == "other-arena" and "gpu_mem_limit" in (first.code or "")
+    beside = explained("mxnet.base.MXNetError: cudaMalloc failed: out of memory\n")
+    assert "other-arena" not in [each.remedy.slug for each in beside.actions]

@@ -40,6 +40,7 @@ def test_the_warnings_alone_are_no_failure() -> None:
         ("'cudart64_101.dll' not found", "10.1"),
         ("'cudart64_90.dll' not found", "9.0"),
         ("'cudart64_110.dll' not found", "11"),
+        ("'cudart64_12.dll' not found", "12"),
         ("Could not load dynamic library 'libcublas.so.10'", None),
         ("Could not find cuda drivers on your machine", None),
     ],

@@ -130,16 +130,12 @@ def _without_cuda(case: Case) -> Iterator[Finding]:
 
 def _of_the_start(case: Case, what: str, line: Line) -> Finding:
     """What a message of the first seconds says; of missing libraries which to install."""
-    missing = what == WITHOUT_CUDA
     return Finding(
         severity=Severity.NOTE,
-        headline=f"no failure: {what}{_IN_RAM if missing else ''}",
+        headline=f"no failure: {what}",
         evidence=(Evidence("the message", line),),
-        remedies=(cuda_libraries(case, line),) if missing else (),
+        remedies=(cuda_libraries(case, line),) if what == WITHOUT_CUDA else (),
     )
-
-
-_IN_RAM = ", and all that it computes with lies in host RAM"
 
 
 _LITTLE_FREE = 0.6

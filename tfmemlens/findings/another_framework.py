@@ -52,6 +52,7 @@ _TENSTORRENT = "Tenstorrent's runtime"
 _NOT_ON_THE_GPU = ("Java", "JavaScript", "OpenCV", _TENSTORRENT)
 _A_COMPILER = "a compiler was killed"
 _PREPARE = "could not prepare the model"
+_NO_START = "let this process start on no GPU"
 _TOO_LATE = "came after TensorFlow had started the GPU"
 _UNFINISHED = "did not finish a command buffer"
 _IN_32_BITS = "where 32 bits hold it"
@@ -251,6 +252,14 @@ _HELP = {
     ),
     "driver is too old": Remedy(
         "update the GPU's driver, or install a build for an older CUDA", slug="matching-driver"
+    ),
+    _NO_START: Remedy(
+        "see the GPU's compute mode, and which numbers this process may use: in Exclusive_Process one process"
+        " has a GPU for itself, so give each process one of its own, or let the cluster's administrator set"
+        " Default or start MPS, and only then share out its memory. A batch system may show each task other"
+        " GPUs, and numbers that begin at 0 in each",
+        "nvidia-smi --query-gpu=index,compute_mode --format=csv; echo $CUDA_VISIBLE_DEVICES",
+        slug="compute-mode",
     ),
     "CUDA showed JAX no GPU": Remedy(
         "see whether the driver works where the program runs: nvidia-smi on the machine, then in the"
@@ -817,6 +826,8 @@ def _beside(case: Case, name: str, line: Line) -> str:
     """
     if name == _TENSTORRENT:
         return _of_banks(line)
+    if asked := _BUFFER.search(line.text):
+        return f"; it asked for {human(int(asked['size']))}"
     others, own = _held_by_others(line), _of_this_process(line)
     size = human(own or (others[0] if others else 0))
     if beside := next(_tensorflow_beside(case, name, line), None):
@@ -832,6 +843,8 @@ def _beside(case: Case, name: str, line: Line) -> str:
     return f"; {size} of the GPU are held by this very process, and not by {name}" if own else ""
 
 
+_BUFFER = regex(r"BFCArena\b.{0,200}\bfor requested buffer of size (?P<size>\d{1,15})\b")
+"""What ONNX Runtime's arena was asked for."""
 _BANKS = regex(
     r"allocate (?P<all>\d{1,15}) B (?P<kind>DRAM|L1)\w* buffer across (?P<banks>\d{1,5}) banks, where each"
     r" bank needs to store (?P<each>\d{1,15}) B(?:, but bank size is (?:only )?(?P<bank>\d{1,15}) B)?"
@@ -966,6 +979,15 @@ _HEAPS = {
         " GPUs (XLA_PYTHON_CLIENT_*) do nothing there",
         slug="smaller-model",
     ),
+    "ONNX Runtime": Remedy(
+        "let fewer requests and sessions compute at once (of a Triton server: instance_group's count,"
+        " max_batch_size), or feed smaller batches or inputs. Its arena keeps what it once took, and by"
+        " default grows to the next power of two: let it take what is asked for, with a limit where others share the"
+        " GPU",
+        "providers=[('CUDAExecutionProvider', {'arena_extend_strategy': 'kSameAsRequested',"
+        " 'gpu_mem_limit': 4 << 30})]",
+        slug="other-arena",
+    ),
     "JavaScript": Remedy(
         "give JavaScript's heap more (unless told otherwise it takes some 2 to 4 GB, whatever RAM there is),"
         " and load large models from files or URLs rather than from strings within the program",
@@ -989,7 +1011,7 @@ _OF_JAVACPP = Remedy(
 
 
 def _of_a_heap(name: str, line: Line) -> Iterator[Remedy]:
-    """What helps where a language's own heap, or its own count of memory, is full."""
+    """What helps where another program's own heap, arena or count of memory is full."""
     if name == "Java" and _OF_PHYSICAL.search(line.text):
         yield _OF_JAVACPP
     elif name in _HEAPS:

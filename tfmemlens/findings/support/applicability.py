@@ -152,6 +152,8 @@ TABLE: dict[str, Applicability] = {
         _TENSORFLOW, since=(1, 1), devices=_ON_GPU, done="TF_CUDNN_WORKSPACE_LIMIT_IN_MB=.*"
     ),
     "matching-driver": _ANYWHERE,
+    "other-arena": Applicability(shell=True),
+    "compute-mode": Applicability(devices=_ON_GPU, shell=True),
     "another-gpu": Applicability(devices=_ON_GPU),
     "blocking-launches": Applicability(devices=_ON_GPU, done="CUDA_LAUNCH_BLOCKING=.*"),
     "smaller-gpu-blocks": Applicability(devices=_ON_GPU),

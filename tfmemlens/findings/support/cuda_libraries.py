@@ -31,10 +31,13 @@ def release(text: str) -> str | None:
     if match is None:
         return None
     digits = match["release"]
-    major, minor = digits[:2], digits[2:]
-    if major == "11":
-        return "11"
-    return f"{major}.{minor}" if minor else f"{digits[0]}.{digits[1]}"
+    if digits.startswith(_ONE_NAME):
+        return digits[:2]
+    return f"{digits[:-1]}.{digits[-1]}"
+
+
+_ONE_NAME = ("11", "12", "13")
+"""Major releases whose runtime has one name in all of them: cudart64_110.dll, cudart64_12.dll."""
 
 
 def cuda_libraries(case: Case, line: Line) -> Remedy:
@@ -44,8 +47,9 @@ def cuda_libraries(case: Case, line: Line) -> Remedy:
     windows = on_windows(case) or ".dll" in line.text
     where = "PATH" if windows else "LD_LIBRARY_PATH"
     return Remedy(
-        f"if a GPU is there and meant to be used, install {which} and the cuDNN that goes with it, their"
-        f" folders on {where}, or a TensorFlow that was built for the CUDA that is installed; then see that"
+        "if a GPU is there and meant to be used (until then host RAM holds what it would hold), install"
+        f" {which} and the cuDNN that goes with it, their folders on {where}, or a TensorFlow that was built"
+        " for the CUDA that is installed; then see that"
         " the GPU is listed",
         'python -c "import tensorflow as tf; print(tf.test.is_gpu_available())"',
         slug="matching-driver",

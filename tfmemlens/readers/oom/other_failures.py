@@ -566,6 +566,19 @@ ELSEWHERE = {
         " minor version needs to match or have higher minor version in case of CuDNN 7.0 or later version.",
         needs="Loaded runtime CuDNN",
     ),
+    "the driver let this process start on no GPU: as a rule another process has it for itself (the compute"
+    " mode Exclusive_Process), or the number is of none that this process may use": LineRule(
+        r"\bcuDevicePrimaryCtxRetain: (?:CUDA_ERROR_INVALID_DEVICE|CUDA_ERROR_DEVICE_UNAVAILABLE)\b"
+        r"|(?<!thrust::)\b(?:GPU:\d{1,3} failed|StreamExecutor|cuDevicePrimaryCtxRetain|cudaSetDevice\(\))"
+        r"[^\n]{0,160}\b(?:CUDA-capable device(?:s|\(s\)) (?:are|is/are) busy or unavailable"
+        r"|CUDA_ERROR_DEVICES?_UNAVAILABLE|CUDA_ERROR_INVALID_DEVICE)",
+        "failed initializing StreamExecutor for CUDA device ordinal 1: Internal: failed call to"
+        " cuDevicePrimaryCtxRetain: CUDA_ERROR_INVALID_DEVICE: invalid device ordinal",
+        "InternalError: CUDA runtime implicit initialization on GPU:0 failed. Status: all CUDA-capable"
+        " devices are busy or unavailable",
+        "cudaSetDevice() on GPU:0 failed. Status: CUDA-capable device(s) is/are busy or unavailable",
+        needs=("cudeviceprimaryctxretain", "busy or unavailable", "device_unavailable", "invalid_device"),
+    ),
     "the GPU's driver is too old for this CUDA": LineRule(
         r"driver version is insufficient for CUDA runtime|CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
         "CUDA runtime implicit initialization on GPU:0 failed. Status: CUDA driver version is insufficient"
