@@ -982,8 +982,8 @@ _HEAPS = {
     "ONNX Runtime": Remedy(
         "let fewer requests and sessions compute at once (of a Triton server: instance_group's count,"
         " max_batch_size), or feed smaller batches or inputs. Its arena keeps what it once took, and by"
-        " default grows to the next power of two: let it take what is asked for, with a limit where others share the"
-        " GPU",
+        " default grows to the next power of two: let it take what is asked for, with a limit"
+        " where others share the GPU",
         "providers=[('CUDAExecutionProvider', {'arena_extend_strategy': 'kSameAsRequested',"
         " 'gpu_mem_limit': 4 << 30})]",
         slug="other-arena",

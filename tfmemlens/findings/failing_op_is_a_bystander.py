@@ -98,6 +98,8 @@ def _of_a_full_pool(case: Case) -> Iterator[Remedy]:
     """Of a server, whose clients decide how much comes at once: other programs have rules of their own."""
     if situation(case).program == "TensorFlow Serving":
         yield remedies.smaller_requests(case)
+    elif situation(case).program == "Triton":
+        yield remedies.FEWER_INSTANCES
     elif situation(case).program == BUILT_IN:
         yield _LESS_SIDE_BY_SIDE
 

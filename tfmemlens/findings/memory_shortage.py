@@ -156,6 +156,8 @@ def _remedies(case: Case, moment: Moment, request: Request) -> tuple[Remedy, ...
         return (remedies.SMALLER_MODEL, *remedies.offered(case, moment, "lighter-optimizer"))
     if situation(case, moment).program == "TensorFlow Serving":
         return (remedies.smaller_requests(case),)
+    if situation(case, moment).program == "Triton":
+        return (*remedies.offered(case, moment, "smaller-batch"), remedies.FEWER_INSTANCES)
     if situation(case, moment).program in _JAVASCRIPT:
         return (remedies.TIDY, *remedies.offered(case, moment, "smaller-batch"))
     return remedies.offered(case, moment, "smaller-batch")

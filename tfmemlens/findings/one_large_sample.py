@@ -39,7 +39,7 @@ _FEW = 2
 """A batch that cannot be made much smaller."""
 _TOO_LARGE = 4 * GIB
 """One map of one sample that leaves no room for those of other layers, where the device is not known."""
-_SERVING = frozenset({"Java", "TensorFlow Serving", "C++"})
+_SERVING = frozenset({"Java", "TensorFlow Serving", "Triton", "C++"})
 _LONG_SIDE = {2: 512, 3: 48}
 """The shortest side of a large sample, by how many sides there are."""
 _OF_LAYERS = regex(
@@ -83,6 +83,7 @@ def check(case: Case) -> Iterator[Finding]:
                 *(remedies.offered(case, moment, "smaller-batch") if batch > 1 else ()),
                 *remedies.offered(case, moment, "mixed-precision", "recompute"),
                 *((_FEWER_CHANNELS,) if trains is not False else ()),
+                remedies.FEWER_INSTANCES,
             ),
             moment=index,
         )

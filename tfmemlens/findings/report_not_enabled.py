@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets, remedies
 from tfmemlens.findings.support.rows import attributed, failures
-from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of
+from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of, only_infers
 from tfmemlens.model.case import Case, FrontEnd, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import Incident, RequestKind
@@ -100,13 +100,14 @@ def _remedies(case: Case, moment: Moment, incident: Incident) -> Iterator[Remedy
         )
     elif live is not None and case.capture.hints.model is None:
         yield _PREDICTED if live.description else _RECORDED_NO_STEP
-    else:
+    elif not only_infers(case):
         yield _record_a_step(case, incident)
+    first = "" if only_infers(case) else "or "
     writes = case.api.newest >= _WRITES
     in_session = case.api.front_end is FrontEnd.SESSION and case.api.oldest < (2, 0)
     if writes and not in_session and "memory-dump" not in case.capture.source.formats and _by_bfc(moment):
         yield Remedy(
-            f"or let BFC write its state to a file at each failure{_from(case, _WRITES)}, which tfmemlens"
+            f"{first}let BFC write its state to a file at each failure{_from(case, _WRITES)}, which tfmemlens"
             " reads",
             "export TF_BFC_MEMORY_DUMP=/tmp/bfc",
             slug="dump-file",

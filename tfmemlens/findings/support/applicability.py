@@ -17,7 +17,7 @@ from tfmemlens.model.finding import Remedy
 from tfmemlens.patterns import regex
 from tfmemlens.values import dataclass, replace
 
-_INFERENCE = ("Java", "Node", "TensorFlow.js", "C++", "C#", "TensorFlow Serving", BUILT_IN)
+_INFERENCE = ("Java", "Node", "TensorFlow.js", "C++", "C#", "TensorFlow Serving", "Triton", BUILT_IN)
 """Programs that run a model which was trained elsewhere."""
 _FIRST, _LAST = (0, 0), (2, 99)
 _ALL = frozenset({TENSORFLOW, JAX, TORCH_XLA})
@@ -204,6 +204,7 @@ TABLE: dict[str, Applicability] = {
     "watch-the-client": Applicability(program=frozenset({"TensorFlow Serving"}), shell=True),
     "smaller-requests": Applicability(program=frozenset({"TensorFlow Serving"}), shell=True),
     "bound-requests": Applicability(program=frozenset({"TensorFlow Serving"}), shell=True),
+    "fewer-instances": Applicability(program=frozenset({"Triton"}), shell=True),
     "part-of-a-server": Applicability(program=frozenset({"TensorFlow Serving"}), shell=True),
     "watch-it-load": Applicability(program=frozenset({"TensorFlow Serving"}), shell=True),
     "one-server-for-all": Applicability(program=frozenset({"TensorFlow Serving"}), shell=True),

@@ -11,7 +11,14 @@ from tfmemlens.findings.support.compiling import compiled_then, less_to_compile
 from tfmemlens.findings.support.contrasted import DATA_ON_THE_HOST
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.prose_of_jax import of_constructs
-from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of, situation
+from tfmemlens.findings.support.situation import (
+    JAX,
+    TENSORFLOW,
+    TORCH_XLA,
+    framework_of,
+    only_infers,
+    situation,
+)
 from tfmemlens.findings.support.told_again import SIZES_OF_BATCHES, data_in_parts
 from tfmemlens.findings.support.tool_settings import fewer_results
 from tfmemlens.findings.support.tried import ruled_out
@@ -669,6 +676,12 @@ def _smaller_model(case: Case) -> Remedy:
     sample, less = "one sample is too large, or ", "smaller images or shorter sequences, "
     if "smaller-input" in ruled_out(case):
         sample, less = "", ""
+    if only_infers(case):
+        return Remedy(
+            f"where the batch plays no part, {sample}the models that share the device are too large for it"
+            f" together: {less}a smaller model, or fewer models and calls at a time",
+            slug="smaller-model",
+        )
     return Remedy(
         f"where the batch plays no part, {sample}the weights with their gradients and the optimizer's slots"
         f" fill the device: {less}a smaller model, fewer layers that are trained, or an optimizer that keeps"

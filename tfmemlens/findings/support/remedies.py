@@ -197,6 +197,15 @@ def working_batch(case: Case, moment: Moment) -> Remedy | None:
     )
 
 
+FEWER_INSTANCES = Remedy(
+    "let fewer models and instances compute on this GPU at once (instance_group's count in config.pbtxt):"
+    " each takes memory for its own requests. How much TensorFlow may take of a GPU is a flag of the"
+    " server's, and no field of a model's configuration",
+    "tritonserver --backend-config=tensorflow,gpu-memory-fraction=0.6   # old: --tf-gpu-memory-fraction",
+    slug="fewer-instances",
+)
+
+
 def one_on_each(case: Case) -> bool:
     """Whether the whole batch that the text states has one sample for each of the devices that it states."""
     stated = [each for each in case.capture.surroundings.sizes if len(each.sizes) == 1]
@@ -505,6 +514,11 @@ def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words | None:
         return None  # nodes or edges of one graph
     if situation(case, moment).program == "TensorFlow Serving":
         return None  # clients decide how many examples come at once
+    if situation(case, moment).program == "Triton":
+        return (
+            "send fewer examples in a request, and let config.pbtxt put fewer together (max_batch_size, of"
+            " dynamic_batching preferred_batch_size)"
+        ), None
     if moment.request and of_other_data(case, moment.request):
         return None  # the rule of that phase says it, for the batch of its data set
     batch = saving.batch if saving.basis is SavingBasis.REPLAY else batch_of(case, moment)

@@ -109,7 +109,19 @@ def _training(case: Case, moment: Moment) -> bool | None:
     if told.shows("training") or (moment.request and _names_training(moment.request.failed)):
         return True
     owners = [*moment.attribution.owners, *([moment.request.owner] if moment.request else [])]
-    return any(owner.phase in (Phase.GRADIENT, Phase.OPTIMIZER) for owner in owners) or None
+    if any(owner.phase in (Phase.GRADIENT, Phase.OPTIMIZER) for owner in owners):
+        return True
+    return False if only_infers(case) else None
+
+
+_OF_TRAINING = ("training", "training in words", "fitting", "stepping", "differentiating", "training step")
+
+
+def only_infers(case: Case) -> bool:
+    """Whether the text tells of inference, and no word or line of it of a training."""
+    told = case.capture.surroundings
+    trains = any(map(told.shows, _OF_TRAINING)) or told.steps or told.progress
+    return told.shows("inferring in words") is not None and not trains
 
 
 def _names_training(failed: FailedRequest) -> bool:

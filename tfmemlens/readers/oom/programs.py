@@ -14,6 +14,8 @@ PROGRAM = LineRule(
     r"|(?<![.\w])TF_(?:SessionRun|NewSession|LoadSessionFromSavedModel)\b(?!\+| ?\(\))"
     r"|\blibtensorflow[-_](?:cpu|gpu)\b"
     r"|Running gRPC ModelServer|\btensorflow_serving/|servable version|\btensorflow/serving:"
+    r"|\b(?i:tritonserver|Triton(?: Inference)? Server|TensorRT Inference Server|TRTIS)\b|\bconfig\.pbtxt\b"
+    r"|\btensorflow_(?:savedmodel|graphdef)\b"
     r"|\bTF ?Serving\b|\btf[- ]?serving\b(?!\.)|\b[Tt]ensor[Ff]low[- ][Ss]erving\b"
     r"|\b[Tt]ensor[Ff]low\.js\b|@tensorflow/tfjs(?!-node)\b|\btf\.memory\(\)|\b(?i:webgl)\b"
     r"|\bChrome(?:'s)? (?:GPU process|task manager)\b"
@@ -35,6 +37,8 @@ PROGRAM = LineRule(
     "Successfully loaded servable version {name: ocr version: 7}",
     "docker run --gpus all tensorflow/serving:2.6.0-gpu",
     "a request to TFServing fails",
+    'platform: "tensorflow_savedmodel"',
+    "nvcr.io/nvidia/tritonserver:20.03-py3",
     "TensorFlowSharp in a C# service",
     "   at Tensorflow.Eager.EagerRunner.TFE_Execute(Context ctx)",
     "Chrome's GPU process crashes",
@@ -66,6 +70,10 @@ PROGRAM = LineRule(
         "tf_loadsession",
         "libtensorflow",
         "modelserver",
+        "triton",
+        "rt inference server",
+        "trtis",
+        "config.pbtxt",
         "servable",
         "serving",
         "tfjs",
@@ -127,6 +135,19 @@ _NAMES = (
             "tensorflow serving",
         ),
         "TensorFlow Serving",
+    ),
+    (
+        (
+            "tritonserver",
+            "triton server",
+            "triton inference",
+            "tensorrt inference",
+            "trtis",
+            "config.pbtxt",
+            "tensorflow_savedmodel",
+            "tensorflow_graphdef",
+        ),
+        "Triton",
     ),
     (("reticulate",), "R"),
     (

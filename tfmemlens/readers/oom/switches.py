@@ -154,7 +154,7 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
     (
         "batch_size",
         LineRule(
-            r"\bmax_batch_size\s*[{:]\s*(?:value\s*:\s*)?(?P<value>\d+)",
+            r"\bmax_batch_size\s*[{:]\s*(?:value\s*:\s*)?(?P<value>[1-9]\d*)",
             "max_batch_size { value: 512 }",
             needs="max_batch_size",
         ),
@@ -622,6 +622,7 @@ _WORDS = Words(
     "mvn ", "lutter",
     "tfjs", "low.js", "WebGL", "webGL", "webgl", "Chrome", "tf.memory(",
     "TF_CHECK", "tensorflow_mod", "ModelServer", "low_serving", "servable",
+    "riton", "Inference Server", "TRTIS", "config.pbtxt", "tensorflow_",
     "TFServing", "TF Serving", "tf-serving", "w/serving:", "ow-serving", "ow Serving", "ow serving",
     "reticulate", "->Run(", "SavedModelB", ".runner()", "ensor.create(", "ensors.create(",
     ".tensorOf(", ".scalarOf(", ".vectorOf(", "TF Java", "TF-Java", "ow Java", "ow-java", "ow java",

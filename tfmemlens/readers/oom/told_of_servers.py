@@ -71,7 +71,16 @@ RELEASE = LineRule(
     needs=("serving", "server"),
 )
 """Which release of the server runs."""
+INFERS = LineRule(
+    r"(?i)(?<!type )(?<!shape )(?<!variational )(?<!bayesian )(?<!causal )(?<!Triton )(?<!TensorRT )"
+    r"\b(?:inferenc(?:e|es|ing)|inferring)\b(?!_)(?!.*\btrain)",
+    "Inference takes minutes with this model",
+    "that is 4 GB in a single inference",
+    needs=("inferenc", "inferring"),
+)
+"""A model is asked for results, in words that say nothing of a training."""
 TOLD_OF_SERVERS = {
+    "inferring in words": INFERS,
     "a server's release": RELEASE,
     "a release that aborts": ABORTS,
     "an empty result": EMPTY_RESULT,
