@@ -158,7 +158,7 @@ def _remedies(case: Case, moment: Moment, request: Request) -> tuple[Remedy, ...
         return (remedies.smaller_requests(case),)
     if situation(case, moment).program == "Triton":
         return (*remedies.offered(case, moment, "smaller-batch"), remedies.FEWER_INSTANCES)
-    if situation(case, moment).program in _JAVASCRIPT:
+    if situation(case, moment).program in _JAVASCRIPT and not remedies.runs_with_less(case):
         return (remedies.TIDY, *remedies.offered(case, moment, "smaller-batch"))
     return remedies.offered(case, moment, "smaller-batch")
 

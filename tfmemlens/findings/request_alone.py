@@ -424,7 +424,7 @@ def _of_a_pretrained(shape: tuple[int | None, ...], whose: str) -> _Vocabulary:
 
 
 def _of_programs(case: Case) -> Iterator[Remedy]:
-    yield from _OF_PROGRAMS[:2]
+    yield from () if remedies.runs_with_less(case) else _OF_PROGRAMS[:2]
     yield remedies.smaller_requests(case)
     yield from _OF_PROGRAMS[2:]
 

@@ -156,13 +156,23 @@ def _all_stated(case: Case) -> set[int]:
 
 
 def _of_another_count(shape: Sequence[int | None], batch: int) -> int | None:
-    """How many maps of images a tensor has, where that is more than the batch and no multiple of it."""
+    """How many maps of images a tensor has, where that is more than the batch and no multiple of it, and no
+    other of its sizes is the batch: kernels have maps whose first size counts channels.
+    """
     first = shape[0] or 0
+    if batch in shape:
+        return None
     of_images = len(shape) == _OF_SCORES and all((side or 0) > 1 for side in shape)
     return first if of_images and first > batch > 1 and first % batch else None
 
 
 _SEVERAL = 2
+
+
+def runs_with_less(case: Case) -> bool:
+    """Whether the text says that a smaller batch runs, so that what each call leaves is not what fills it."""
+    told = case.capture.surroundings
+    return told.setting("working_batch") is not None or told.shows("a smaller batch helps") is not None
 
 
 def working_batch(case: Case, moment: Moment) -> Remedy | None:

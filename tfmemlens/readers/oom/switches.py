@@ -58,6 +58,12 @@ _NOT_FOR_LONG = (
     r"(?!\W+(?:\w+ )?(?:on|in|under|until|till|for (?:a|the first|one|some|\d+)|at first|before"
     r"|the first|only|if)\b)"
 )
+_WELL = r"(?: (?:is|was|runs|goes))? (?:ok(?:ay)?|fine|works?|fits|runs)\b[ .,;]{0,3}"
+"""What follows a batch that goes well, where the same line goes on with one that does not."""
+_OF_A_BATCH = r"(?i)\bbatch[^\n]{0,60}?(?<![\d.,(])\b"
+_BUT = r"(?:(?:but|while|whereas|and)\b)?[ ,;]{0,3}(?:with |at |even )?"
+_SEVERAL = r"\d{1,5}(?:(?:,| and| or|,? and)? ?\d{1,5}){0,6}"
+_ENDS_BADLY = r"(?:(?:not|n't) |OOM|out of memory|fail|crash|error|too (?:much|large|big)|die)"
 SWITCHES: tuple[tuple[str, LineRule], ...] = (
     (
         "tensor_parallel_size",
@@ -67,6 +73,26 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
             "tensor_parallel_size=8, pipeline_parallel_size=1",
             "--tensor-parallel-size 4",
             needs=("tensor", "tp"),
+        ),
+    ),
+    (
+        "failed_batch",
+        LineRule(
+            rf"{_OF_A_BATCH}\d{{1,5}}{_WELL}{_BUT}(?P<value>{_SEVERAL})"
+            rf"(?: is| are| gives?| goes| runs?| all)? {_ENDS_BADLY}",
+            ".batch(96); // a small one like 12 is ok, but 24, 48, 96 oom",
+            "batch size 16 works, 32 fails with OOM",
+            needs="atch",
+        ),
+    ),
+    (
+        "working_batch",
+        LineRule(
+            rf"{_OF_A_BATCH}(?P<value>\d{{1,5}}){_WELL}(?={_BUT}{_SEVERAL}"
+            rf"(?: is| are| gives?| goes| runs?| all)? {_ENDS_BADLY})",
+            ".batch(96); // a small one like 12 is ok, but 24, 48, 96 oom",
+            "batch size 16 works, 32 fails with OOM",
+            needs="atch",
         ),
     ),
     (
