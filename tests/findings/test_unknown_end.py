@@ -8,7 +8,7 @@ from tfmemlens import pipeline
 from tfmemlens.readers.oom.last_errors import ENDS
 
 RULE = "unknown-end"
-_OPENCL = "E tflite  : Failed to build program executable - Out of host memoryError: Program not built!"
+_OPENCL = "E tflite  : Failed to build program executable - Out of device memoryError: Program not built!"
 
 
 @pytest.mark.parametrize(

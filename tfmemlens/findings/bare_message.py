@@ -23,6 +23,7 @@ from tfmemlens.findings.support.tiny_pools import left_by_others
 from tfmemlens.findings.support.told_mechanism import told_mechanism
 from tfmemlens.findings.support.tool_settings import tool
 from tfmemlens.findings.support.traceback_place import of_the_node
+from tfmemlens.findings.support.verdict import OF_A_FILE
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import FailedRequest, RequestKind
@@ -113,23 +114,24 @@ def _writes_a_file(case: Case, message: Line) -> Line | None:
 def _of_a_file(message: Line, writes: Line, index: int) -> Finding:
     """The error that TensorFlow raises for files, too: a disk, a quota, open files."""
     what = (
-        "the message says nothing, and the traceback writes a file"
-        f" ({writes.place}): TensorFlow raises the same error where a disk, its inodes or a quota are full,"
-        " or too many files are open, so it need not be memory"
+        f"{OF_A_FILE} ({writes.place}): most likely no lack of memory, as TensorFlow raises the same"
+        " error where a disk, its inodes or a quota are full, or too many files are open"
     )
     return Finding(
         severity=Severity.FACTOR,
         headline=what,
         evidence=(Evidence("the message", message), Evidence("writes a file", writes)),
-        remedies=(_SEE_THE_DISK, _REST),
+        remedies=(_SEE_THE_DISK,),
+        rules_out=("record-a-step", "dump-file", "list-tensors", "read-the-log"),
         moment=index,
     )
 
 
 _SEE_THE_DISK = Remedy(
-    "see first whether the file system that it writes to has room and inodes left, and how many files it may"
-    " open; a smaller batch changes nothing there",
-    "df -h; df -i; ulimit -n",
+    "see first whether the file system that it writes to has room and inodes left (a volume or a user may"
+    " have a quota below what the disk has free), and how many files it may open; a smaller batch changes"
+    " nothing there",
+    "df -h; df -i; quota -s; ulimit -n",
     slug="room-for-files",
 )
 _NO_BATCH = ("a batch of one", "any batch alike", "a smaller batch in vain")

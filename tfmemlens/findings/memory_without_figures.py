@@ -28,7 +28,15 @@ _HELP = {
             slug="smaller-model",
         ),
     ),
-    "OpenCL": (
+    "OpenCL found": (
+        Remedy(
+            "use a smaller model or 8-bit weights, or split it, so that fewer kernels are compiled and fewer"
+            " weights copied at once; a larger Java heap gives native code nothing",
+            slug="smaller-model",
+        ),
+        Remedy("or run it on the CPU, without the GPU delegate", slug="without-delegate"),
+    ),
+    "OpenCL had": (
         Remedy(
             "use a smaller model or input: 8-bit weights, fewer channels, a lower resolution",
             slug="smaller-model",
@@ -127,19 +135,55 @@ def check(case: Case) -> Iterator[Finding]:
     if case.moments:
         return
     told = case.capture.surroundings.without_figures
+    one_call = case.capture.surroundings.shows("one call fills it")
     certain = any(_BROWSER in what and _GUESSED not in what for what, _ in told)
     for what, line in told:
         if certain and _GUESSED in what:
             continue  # a consequence
         yield Finding(
             severity=Severity.FACTOR if _GUESSED in what else Severity.CAUSE,
-            headline=f"{what}{_figures(line)}",
+            headline=f"{what}{_figures(line)}{_at_once(what, one_call)}",
             evidence=(Evidence("the message", line),),
             remedies=(
                 *_larger_arena(line),
-                *(remedy for word, helps in _HELP.items() if word in what for remedy in helps),
+                *_of_one_call(what, one_call),
+                *(
+                    remedy
+                    for word, helps in _HELP.items()
+                    if word in what
+                    for remedy in helps
+                    if one_call is None or remedy.slug not in _OF_MANY_CALLS
+                ),
             ),
         )
+
+
+_OF_MANY_CALLS = ("tidy-textures", "count-tensors")
+"""What helps where each call leaves something behind."""
+
+
+def _at_once(what: str, one_call: Line | None) -> str:
+    if one_call is None or _BROWSER not in what:
+        return ""
+    return (
+        f"; {one_call.place} says that one call fills it, so most likely the model itself is too large there"
+    )
+
+
+def _of_one_call(what: str, one_call: Line | None) -> Iterator[Remedy]:
+    """What is left where the outputs of all layers of one call are too much for WebGL's textures."""
+    if one_call is None or _BROWSER not in what:
+        return
+    yield Remedy(
+        "give it a smaller picture or a smaller model, or keep its textures in 16 bits",
+        "tf.env().set('WEBGL_FORCE_F16_TEXTURES', true);   // before the model is loaded",
+        slug="smaller-input",
+    )
+    yield Remedy(
+        "or compute without WebGL's textures, each of which pads its tensor: in WebAssembly, or in Node",
+        "await tf.setBackend('wasm');   // import '@tensorflow/tfjs-backend-wasm'",
+        slug="another-backend",
+    )
 
 
 _OF_AN_ARENA = regex(r"Needed (?P<needed>\d{1,12}) but only (?P<has>\d{1,12})\b")

@@ -661,9 +661,9 @@ _BLOCKS_CODE = "out = jax.lax.map(jax.checkpoint(lambda q: attend(q, k, v)), q_b
 """Attention that runs on every GPU."""
 _WHERE_FIT_IS_CALLED = {
     "tidy": Remedy(
-        "dispose of what is made for the training: xs and ys, where fit is given tensors, when it is done, and"
-        " each tensor of a callback, a loss or a step of your own, which tidy() round it does; fit frees what"
-        " it makes itself",
+        "dispose of what is made for the training: xs and ys, where fit is given tensors, when it is done,"
+        " and each tensor of a callback, a loss or a step of your own, which tidy() round it does; fit frees"
+        " what it makes itself",
         "xs.dispose(); ys.dispose();   // watch tf.memory().numTensors",
         slug="tidy",
     )

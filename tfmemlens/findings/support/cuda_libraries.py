@@ -4,6 +4,7 @@ them.
 
 from __future__ import annotations
 
+from tfmemlens.findings.support import code_snippets
 from tfmemlens.findings.support.situation import on_windows
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
@@ -51,6 +52,6 @@ def cuda_libraries(case: Case, line: Line) -> Remedy:
         f" {which} and the cuDNN that goes with it, their folders on {where}, or a TensorFlow that was built"
         " for the CUDA that is installed; then see that"
         " the GPU is listed",
-        'python -c "import tensorflow as tf; print(tf.test.is_gpu_available())"',
+        code_snippets.devices(case.api),
         slug="matching-driver",
     )

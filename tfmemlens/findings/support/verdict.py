@@ -42,6 +42,8 @@ from tfmemlens.model.timeline import CurveSource, Timeline
 from tfmemlens.patterns import regex
 from tfmemlens.units import human, human_size, percent
 
+OF_A_FILE = "a resource error without a word of what ran out, in a traceback that writes a file"
+"""How a finding begins of a failure that is a disk's more likely than a memory's."""
 _HALF, _LONGEST_ERROR = 0.5, 120
 _IN_PIECES, _TOO_LARGE = "fragmented-free-memory", "request-larger-than-device"
 _OF_FIGURES = (
@@ -89,6 +91,8 @@ def _of_findings(case: Case, findings: tuple[Finding, ...]) -> str:
             else ""
         )
         return _sentence(f"{_what(case, moment)}{mostly}")
+    if best.headline.startswith(OF_A_FILE):
+        return _sentence(best.headline)
     if moment.request is None:
         return _sentence(f"{_what(case, moment)}: {best.because or _lower(best.headline)}")
     asked = what_is_asked(best, ours) if best.account else None

@@ -198,10 +198,20 @@ WITHOUT_FIGURES = {
         "RangeError: WebAssembly.instantiate(): Out of memory: wasm memory",
         needs="RangeError",
     ),
+    "OpenCL found no host memory, which is the process's own RAM and no buffer of the GPU's (TensorFlow"
+    " Lite's GPU delegate, or others)": LineRule(
+        r"\bCL_OUT_OF_HOST_MEMORY\b"
+        r"|(?:\bclCreate\w+\)?|[Ff]ailed to build program executable|\bclBuildProgram\b)"
+        r"[^\n]{0,20}(?:: | - )Out of host memory",
+        "Failed to apply delegate: Failed to build program executable - Out of host memoryError: Program not"
+        " built!",
+        "clBuildProgram failed: CL_OUT_OF_HOST_MEMORY",
+        "ERROR: Failed to allocate device memory (clCreateBuffer): Out of host memory",
+        needs=("host memory", "host_memory"),
+    ),
     "OpenCL had no memory for a buffer or picture (TensorFlow Lite's GPU delegate, or others)": LineRule(
-        r"clCreate(?:Buffer|Image)\w*\)?: (?:Memory object allocation failure|Out of (?:resources|host"
-        r" memory))"
-        r"|\bCL_(?:OUT_OF_RESOURCES|OUT_OF_HOST_MEMORY|MEM_OBJECT_ALLOCATION_FAILURE)\b",
+        r"clCreate(?:Buffer|Image)\w*\)?: (?:Memory object allocation failure|Out of resources)"
+        r"|\bCL_(?:OUT_OF_RESOURCES|MEM_OBJECT_ALLOCATION_FAILURE)\b",
         "ERROR: Failed to allocate device memory (clCreateBuffer): Memory object allocation failure",
         "clEnqueueNDRangeKernel failed: CL_OUT_OF_RESOURCES",
         needs=("clcreate", "cl_"),

@@ -79,7 +79,17 @@ INFERS = LineRule(
     needs=("inferenc", "inferring"),
 )
 """A model is asked for results, in words that say nothing of a training."""
+ONE_CALL = LineRule(
+    r"(?i)\b(?:exhaust\w*|out of memory|OOMs?|fill(?:s|ed)?|full|crash(?:es|ed)?|takes? all)\b[^.\n]{0,40}"
+    r"\b(?:in|on|at|by|with|during|after|for) (?:just |only |even )?(?:a |the |its |my )?"
+    r"(?:single|first|very first|one) (?:inference|predict\w*|call|image|picture|photo|frame|run)\b(?! time)",
+    "that is 4 GB exhausted in a single inference",
+    "it is out of memory at the first prediction",
+    needs=("inference", "predict", "call", "image", "picture", "photo", "frame", "run"),
+)
+"""One call is enough to fill the memory: nothing that calls leave behind is the reason."""
 TOLD_OF_SERVERS = {
+    "one call fills it": ONE_CALL,
     "inferring in words": INFERS,
     "a server's release": RELEASE,
     "a release that aborts": ABORTS,
