@@ -29,6 +29,7 @@ from tfmemlens.findings.support.rows import (
     total,
 )
 from tfmemlens.findings.support.situation import situation
+from tfmemlens.findings.support.tried import runs_with_less
 from tfmemlens.knowledge.bfc import may_hold
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment, Request
@@ -158,7 +159,7 @@ def _remedies(case: Case, moment: Moment, request: Request) -> tuple[Remedy, ...
         return (remedies.smaller_requests(case),)
     if situation(case, moment).program == "Triton":
         return (*remedies.offered(case, moment, "smaller-batch"), remedies.FEWER_INSTANCES)
-    if situation(case, moment).program in _JAVASCRIPT and not remedies.runs_with_less(case):
+    if situation(case, moment).program in _JAVASCRIPT and not runs_with_less(case.capture.surroundings):
         return (remedies.TIDY, *remedies.offered(case, moment, "smaller-batch"))
     return remedies.offered(case, moment, "smaller-batch")
 

@@ -23,6 +23,7 @@ from tfmemlens.findings.support.host_ram.pinned import pinned_for_a_restore
 from tfmemlens.findings.support.phase import other_than_training
 from tfmemlens.findings.support.rows import failures, on_host, tensor_text
 from tfmemlens.findings.support.situation import TENSORFLOW, situation
+from tfmemlens.findings.support.tried import runs_with_less
 from tfmemlens.findings.support.weights import finds_a_full_device
 from tfmemlens.knowledge.kernel_shapes import flattened, like_a_kernel
 from tfmemlens.knowledge.vocabularies import PRETRAINED
@@ -424,7 +425,7 @@ def _of_a_pretrained(shape: tuple[int | None, ...], whose: str) -> _Vocabulary:
 
 
 def _of_programs(case: Case) -> Iterator[Remedy]:
-    yield from () if remedies.runs_with_less(case) else _OF_PROGRAMS[:2]
+    yield from () if runs_with_less(case.capture.surroundings) else _OF_PROGRAMS[:2]
     yield remedies.smaller_requests(case)
     yield from _OF_PROGRAMS[2:]
 
@@ -497,7 +498,8 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
     if owner.phase is Phase.OPTIMIZER or owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT):
         yield remedies.SMALLER_MODEL
     elif other_than_training(case, moment.request) is None:
-        if not large and case.capture.surroundings.shows("a smaller batch in vain"):
+        told = case.capture.surroundings
+        if not large and told.shows("a smaller batch in vain") and not runs_with_less(told):
             yield _BESIDES
         if not _has_no_batch(case, moment.request):
             yield from remedies.offered(case, moment, "smaller-batch") or _if_it_is_the_batch(case, moment)

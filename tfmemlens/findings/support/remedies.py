@@ -167,12 +167,8 @@ def _of_another_count(shape: Sequence[int | None], batch: int) -> int | None:
 
 
 _SEVERAL = 2
-
-
-def runs_with_less(case: Case) -> bool:
-    """Whether the text says that a smaller batch runs, so that what each call leaves is not what fills it."""
-    told = case.capture.surroundings
-    return told.setting("working_batch") is not None or told.shows("a smaller batch helps") is not None
+_FAR_BELOW = 4
+"""How many times smaller a batch that works is, where its samples are what is large."""
 
 
 def working_batch(case: Case, moment: Moment) -> Remedy | None:
@@ -187,6 +183,8 @@ def working_batch(case: Case, moment: Moment) -> Remedy | None:
     if not 0 < works < min({batch, *failed_batches(case)}) or (bound and works > bound.most(batch)):
         return None  # what is said to work elsewhere has no room here
     text = f"take the batch of {works} that works ({told[1].place})"
+    if works * _FAR_BELOW <= batch and len(request.failed.shape or ()) == _OF_SCORES:
+        text += ", or smaller images, with which a larger one fits"
     if not applies("gradient-accumulation", case, moment) or is_forward_only(moment):
         return Remedy(text, slug="smaller-batch")
     if batch % works:

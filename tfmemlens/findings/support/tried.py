@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
 from tfmemlens.patterns import regex
@@ -71,7 +72,7 @@ def ruled_out(case: Case) -> frozenset[str]:
     the rules that read it know of a batch of one.
     """
     told = case.capture.surroundings
-    smaller_helps = told.shows("a smaller batch helps")
+    smaller_helps = runs_with_less(told)
     alike = _BATCHES if several_failed(case) and told.shows("always at one step") else ()
     lists = frozenset(_OF_LISTS if _python_holds_little(case) else ())
     in_words = () if case.moments or smaller_helps else _tried(case, _IN_VAIN)
@@ -89,6 +90,13 @@ def ruled_out(case: Case) -> frozenset[str]:
             for slug in slugs
         )
     )
+
+
+def runs_with_less(told: Surroundings) -> bool:
+    """Whether the text says that a smaller batch runs: others were too large still, or another thing fills it
+    beside what each sample takes.
+    """
+    return told.setting("working_batch") is not None or told.shows("a smaller batch helps") is not None
 
 
 def failed_batches(case: Case) -> frozenset[int]:
@@ -164,7 +172,7 @@ _MOST_NAMED = 3
 def told_tried(case: Case) -> str:
     """What the text says was tried, or is done already, as a clause; empty where it says of nothing."""
     told = case.capture.surroundings
-    helps = told.shows("a smaller batch helps")
+    helps = runs_with_less(told)
     in_r = told.shows("code of R") is not None
     named = [
         f"{_IN_R.get(words, words) if in_r else words} ({line.place})"
@@ -204,6 +212,8 @@ def tried_in_vain(case: Case) -> frozenset[str]:
     asked = [moment.request.needed_bytes or 0 for moment in case.moments[:1] if moment.request]
     kept = frozenset(_tried(case, _OUT_OF_QUESTION))
     if any(size >= _MIN_BYTES for size in asked):
+        return kept
+    if runs_with_less(case.capture.surroundings):
         return kept
     return kept | frozenset(_tried(case, _IN_VAIN))
 

@@ -85,7 +85,27 @@ _CANNOT = (
 )
 _LOWER = r"(?:reduc|lower|decreas|shrink|cut|small|shorten|resiz|downscal|downsampl|crop)\w*"
 _SAMPLE = r"\b(?:images?|inputs?|pictures?|resolutions?|sequences?|volumes?|texts?|image[- ]size)\b"
+_CHANGED = "(?:\u6539|\u51cf|\u964d|\u8c03|\u8abf|\u7f29|\u5c0f)"
+_BATCH_IN_SIGNS = r"batch(?:[ _-]?size)?"
+_IN_VAIN_IN_SIGNS = (
+    "(?:\u4e5f|\u8fd8\u662f|\u90fd|\u4f9d\u7136|\u4ecd)[^\u3002\uff0c\\n]{0,4}"
+    "(?:\u4e0d(?:\u7ba1\u7528|\u884c|\u8d77\u4f5c\u7528)"
+    "|\u6ca1\u6709?(?:\u7528|\u6548\u679c)|\u62a5\u9519|(?i:OOM)|\u7206|\u4e00\u6837)"
+)
+"""Of Chinese: that it changed nothing."""
+_IN_OTHER_TONGUES = (
+    rf"{_CHANGED}[^\u3002\n]{{0,12}}(?i:{_BATCH_IN_SIGNS})[^\u3002\n]{{0,12}}?{_IN_VAIN_IN_SIGNS}"
+    rf"|(?i:{_BATCH_IN_SIGNS})[^\u3002\n]{{0,4}}{_CHANGED}[^\u3002\n]{{0,12}}?{_IN_VAIN_IN_SIGNS}"
+    r"|\u30d0\u30c3\u30c1\u30b5\u30a4\u30ba\u3092?[^\u3002\n]{0,8}"
+    r"(?:\u5c0f\u3055\u304f|\u6e1b\u3089|\u4e0b\u3052)[^\u3002\n]{0,6}(?:\u3066\u3082|\u3067\u3082)"
+    r"|\ubc30\uce58[^.\n]{0,10}"
+    r"(?:\uc904\uc5ec\ub3c4|\uc904\uc600\ub294\ub370\ub3c4|\ub0ae\ucdb0\ub3c4)"
+    r"|(?i:\u0443\u043c\u0435\u043d\u044c\u0448)\w*[^.\n]{0,16}(?i:batch|\u0431\u0430\u0442\u0447)\w*"
+    r"[^.\n]{0,24}(?i:\u043d\u0435 \u043f\u043e\u043c\u043e\u0433)"
+)
+"""That a smaller batch changed nothing, in Chinese, Japanese, Korean and Russian."""
 _STATED = {
+    "a smaller batch in vain": regex(_IN_OTHER_TONGUES),
     "a smaller sample in vain": regex(
         rf"(?i){_CANNOT}[^.;?]{{0,40}}\b{_LOWER}[^.;,?]{{0,24}}?{_SAMPLE}"
         rf"|{_SAMPLE}[^.;,?]{{0,24}}?{_CANNOT}[^.;,?]{{0,24}}?\b{_LOWER}"
@@ -212,7 +232,8 @@ lines of a list, and sentences that are remembered.
 """
 _SENTENCE = regex(r"(?<=[.!?])(?<!\btf\.)(?<!e\.g\.)(?<!i\.e\.)\s+|\s{4,}|;\s")
 _LIKE_PROSE = regex(
-    r"[A-Za-z]{2,} [a-z]{2,}|[A-Za-z]_?[a-z]{3,} [a-z]{3,}|\A\W*[Yy]es\W*\Z|\A\s*(?:[-*+]|\d+[.)])\s"
+    r"[\u0400-\u04ff]{3}|[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]{2}|[A-Za-z]{2,} [a-z]{2,}"
+    r"|[A-Za-z]_?[a-z]{3,} [a-z]{3,}|\A\W*[Yy]es\W*\Z|\A\s*(?:[-*+]|\d+[.)])\s"
 )
 _CLEARS = regex(r"\s*(?:[\w.]+\.)?clear_session\(\)\s*(?:#.*)?\Z")
 """Code that clears the session, in a program that fails."""

@@ -241,7 +241,8 @@ RANKS = LineRule(
 )
 """Several processes of one program run side by side."""
 SMALLER_HELPS = LineRule(
-    r"(?i)\b(?:reduc\w+|lower\w*|decreas\w+|smaller|halv\w+)\b[^.\n]{0,20}\bbatch[- _]?sizes?\b[^.\n]{0,60}"
+    r"(?i)\b(?:reduc\w+|lower\w*|decreas\w+|smaller|halv\w+)\b[^.\n]{0,20}\bbatch[- _]?sizes?\b"
+    r"(?:(?!n['\u2019]t\b|\bnot\b|\bstill\b)[^.\n]){0,60}"
     r"(?<!would )(?<!should )(?<!could )(?<!might )(?<!may )(?<!will )(?<!nothing )(?<!none )(?<!never )"
     r"\b(?:works?|worked|fine|stops?|disappear\w*|goes away|gone|solve[sd]?|runs?|no (?:error|problem))\b"
     r"|\b(?:reduc|lower|decreas|chang)\w*\b[^.\n]{0,12}\bbatch(?:[- _]?size)?\b[^.\n]{0,10}"

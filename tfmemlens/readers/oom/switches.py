@@ -44,9 +44,10 @@ _RUNS_WELL = (
     r"|no (?:more )?(?:errors?|OOM|problems?)|(?:goes|gets) through"
     r"|funktioniert|klappt|l\u00e4uft|geht|funciona|funcion\u00f3"
     r"|fonctionne|marche|funziona|\u0440\u0430\u0431\u043e\u0442\u0430\u0435\u0442"
+    r"|\u624d(?:\u80fd|\u53ef\u4ee5)?\u591f?(?:\u8bad\u7ec3|\u8a13\u7df4|\u8dd1|\u8fd0\u884c|\u884c)"
     r"|\u53ef\u4ee5|\u6b63\u5e38|\u6ca1\u95ee\u9898|\u6210\u529f|\u52d5(?:\u304f|\u304d|\u3044\u305f)"
     r"|\ub3d9\uc791|\uc791\ub3d9)"
-    r"(?!\W{0,2}(?:\w+ )?(?:nicht|not|pas|kein\w*|nie|never)\b|\ud558\uc9c0|[^\n]*\u5417)"
+    r"(?!\W{0,2}(?:\w+ )?(?:nicht|not|pas|kein\w*|nie|never)\b|\ud558\uc9c0|[^\n\u3002]*\u5417)"
 )
 """That a run goes well, in words of several languages."""
 _DENIES = (
@@ -100,7 +101,8 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
         LineRule(
             r"(?i)(?<![a-z_])(?:(?:per_device_)?(?:train|mini|micro|global)[_-]?)?batch(?:[_ -]?size)?"
             r"(?: from \d{1,5})?"
-            r"(?: (?:down )?(?:to|of|is|at|auf)|\s*(?:=|:|->|\u00e0|\u0434\u043e|\u4e3a|\u6210))?\s*"
+            r"(?: (?:down )?(?:to|of|is|at|auf)|\s*(?:=|:|->|\u00e0|\u0434\u043e"
+            r"|[\u6539\u8c03\u964d\u8bbe\u51cf\u8abf]?[\u4e3a\u6210\u5230]))?\s*"
             r"(?P<value>\d{1,5})(?![a-z_\d]|[.,]\d|%)"
             rf"(?:(?!{_DENIES})[^?\n]){{0,40}}?{_RUNS_WELL}(?![a-z]){_NOT_FOR_LONG}(?![^.\n]*\?)"
             rf"|{_RUNS_WELL}(?![a-z])(?:(?!{_DENIES})[^?.\n]){{0,24}}?\b(?:with|at|mit|con|avec)\b"
