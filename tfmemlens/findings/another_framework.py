@@ -409,7 +409,8 @@ def check(case: Case) -> Iterator[Finding]:
         ended = None  # of another failure, which was one of memory
     if ended and _WITHOUT_SHARING.search(ended[1].text):
         ended = None  # slower, and what is meant to be mended is the room
-    for what, line in _without_consequences(case.capture.surroundings.elsewhere):
+    for told_as, line in _without_consequences(case.capture.surroundings.elsewhere):
+        what = _of_a_lock(case, told_as, line)
         yield Finding(
             severity=Severity.NOTE,
             headline=(
@@ -438,6 +439,18 @@ def check(case: Case) -> Iterator[Finding]:
         )
     yield from _crash(case)
     yield from _kernel_died(case)
+
+
+_DISK, _NEAR_A_LOCK = "the disk was full", 12
+_NO_SHARED_MEMORY = "the shared memory between worker processes (/dev/shm) was too small"
+_ERRNO = regex(r"\[Errno 28\]")
+
+
+def _of_a_lock(case: Case, what: str, line: Line) -> str:
+    """What was full: of a lock between processes it is /dev/shm, whatever the disks have."""
+    made = case.capture.surroundings.shows("made between processes")
+    near = made and made.source == line.source and abs(made.number - line.number) <= _NEAR_A_LOCK
+    return _NO_SHARED_MEMORY if what == _DISK and near and _ERRNO.search(line.text) else what
 
 
 _SHUT_DOWN = "CUDA was shut down while TensorFlow still asked it"

@@ -15,7 +15,7 @@ from itertools import pairwise
 from tfmemlens.knowledge.denials import denies_a_leak
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
-from tfmemlens.readers.oom.growing_sizes import GROWING_WITH_A_SIZE
+from tfmemlens.readers.oom.growing_sizes import GROWING_WITH_A_SIZE, UNCHANGED
 
 _NEAR = 70
 """Letters between two words of one fact."""
@@ -396,7 +396,7 @@ def _told(sentence: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     of a log come again and again, and three dozen patterns are asked about each.
     """
     told, titled = list(_course(sentence)), sentence.startswith("# ")
-    whose = _whose(sentence) if told else None
+    whose = _whose(_UNCHANGED.sub(" ", sentence)) if told else None
     facts = [*told, *filter(None, (whose,))]
     repeated = [again(unit) for unit in UNITS if _repeats(unit, sentence, titled and bool(told))]
     if told:
@@ -519,6 +519,7 @@ def without_questions(text: str) -> str:
     return " ".join(each for each in _SENTENCE.split(text) if not _ASKS_WHETHER.match(each))
 
 
+_UNCHANGED = regex(f"(?i){UNCHANGED}")
 _NEITHER = regex(
     r"(?i)\bneither\b(?: \w+){1,6}? (?:exhausted|full|depleted|short|used up|out of (?:memory|RAM))\b"
 )
@@ -546,7 +547,7 @@ def again(unit: str) -> str:
 
 def _course(sentence: str) -> Iterator[str]:
     """What the sentence tells of memory: that it grows, runs short, is kept, is taken as a whole."""
-    sentence = _NEITHER.sub(" ", sentence)
+    sentence = _UNCHANGED.sub(" ", _NEITHER.sub(" ", sentence))
     memory = [match.span() for match in _MEMORY.finditer(sentence)]
     if _FLAT_ON_CPU.search(sentence):
         yield "flat on the CPU"

@@ -42,3 +42,11 @@ GROWING_WITH_A_SIZE = LineRule(
     needs=("increas", "scal", "grow", "ris", "rais", "add", "linear", "quadratic", "gb", "gib", "mb", "mib"),
 )
 """The text says that memory grows with a size."""
+UNCHANGED = (
+    r"\b(?:V?RAM|memory)\b[^.,;:\n]{0,30}(?:n['\u2019]t|\bnot|\bnever) "
+    r"(?:(?!stop|cease|only|just)\w+ ){0,2}?"
+    r"(?:grow|increase|rise|climb|change|go up)\b"
+    "|(?:\u663e\u5b58|\u5185\u5b58)[^\u3002,\uff0c.\\n]{0,10}"
+    "(?:\u6ca1\u6709?(?:\u53d8|\u589e|\u6da8)|\u4e0d\u53d8|\u4e0d\u589e|\u7a33\u5b9a)[\u5316\u52a0\u957f]?"
+)
+"""That memory stays as it is: `VRAM did not increase`, and the same in Chinese."""

@@ -91,9 +91,13 @@ FOREIGN = {
     ),
     "PyTorch": LineRule(
         r"torch\.(?:cuda\.)?OutOfMemoryError|(?:CUDA|HIP|XPU|MPS backend) out of memory\b(?![\s.!?]*\Z)"
-        r"|[Ee]rror: (?:CUDA|HIP|XPU) out of memory",
+        r"|[Ee]rror: (?:CUDA|HIP|XPU) out of memory"
+        r"|\bTHCudaCheck FAIL [^\n]{0,160}\berror=2 : out of memory"
+        r"|\bcuda runtime error \(2\) ?: out of memory at \S{0,120}\bTHC",
         "RuntimeError: CUDA out of memory. Tried to allocate 8.13 GiB (GPU 0; 10.76 GiB total capacity;"
         " 643.57 MiB already allocated)",
+        "THCudaCheck FAIL file=/pytorch/aten/src/THC/generic/THCStorage.cu line=58 error=2 : out of memory",
+        "RuntimeError: cuda runtime error (2) : out of memory at /opt/pytorch/aten/src/THC/THCStorage.cu:58",
         needs="emory",
     ),
     "NVIDIA Warp": LineRule(
@@ -223,10 +227,11 @@ WITHOUT_FIGURES = {
         needs="ervable",
     ),
     "the GPU's memory ran out under DirectML (E_OUTOFMEMORY)": LineRule(
-        r"HRESULT failed with 0x8007000E|\bE_OUTOFMEMORY\b",
+        r"HRESULT failed with 0x8007000E|\bE_OUTOFMEMORY\b|\bDML allocator out of memory\b",
         "F tensorflow/core/common_runtime/dml/dml_heap_allocator.cc:120] HRESULT failed with 0x8007000E:"
         " device->CreateCommittedResource(&heap)",
-        needs=("0x8007000e", "e_outofmemory"),
+        "F tensorflow/core/common_runtime/dml/dml_allocator.cc:97] DML allocator out of memory!",
+        needs=("0x8007000e", "e_outofmemory", "dml allocator"),
     ),
     "DirectML lost the GPU (device removed): often memory ran out, else one call took too long": LineRule(
         r"(?i:0x887A000[567]|DXGI_ERROR_DEVICE_(?:REMOVED|HUNG|RESET))",

@@ -6,7 +6,7 @@ advised where something shows training.
 
 from __future__ import annotations
 
-from tfmemlens.readers.oom.growing_sizes import WITH_A_SIZE
+from tfmemlens.readers.oom.growing_sizes import UNCHANGED, WITH_A_SIZE
 from tfmemlens.readers.oom.jax_programs import JAX_PROGRAMS
 from tfmemlens.readers.oom.platforms import MACHINES
 from tfmemlens.readers.oom.prose import PROSE
@@ -372,7 +372,8 @@ _GROWS_IN_OTHER_LANGUAGES = "|".join(
     )
 )
 GROWING = LineRule(
-    rf"(?i)\A(?![^\n]*{_ASKED})(?![^\n]*{WITH_A_SIZE})(?![^\n]*{_SEES_NONE})[^\n]*?(?:"
+    rf"(?i)\A(?![^\n]*{_ASKED})(?![^\n]*{WITH_A_SIZE})(?![^\n]*{_SEES_NONE})"
+    rf"(?![^\n]*(?:{UNCHANGED}))[^\n]*?(?:"
     r"\b(?:V?RAM|memory)\b(?! requirement)[^.?\n]{0,50}\b(?:grows?|growing|increas(?:es?|ing)"
     r"|ris(?:es?|ing)|climbs?|climbing|explodes?)\b"
     r"|\b(?:grow(?:s|ing)?|increas(?:es|ing)) (?:\w{1,12} ){0,2}(?:RAM|memory)\b(?! requirement)"

@@ -88,7 +88,16 @@ ONE_CALL = LineRule(
     needs=("inference", "predict", "call", "image", "picture", "photo", "frame", "run"),
 )
 """One call is enough to fill the memory: nothing that calls leave behind is the reason."""
+BETWEEN_PROCESSES = LineRule(
+    r"\bmultiprocessing[/\\](?:synchronize|heap|shared_memory|queues)\.py\b|\bSemLock\.__init__\("
+    r"|_multiprocessing\.SemLock\b",
+    '  File "/usr/lib/python3.8/multiprocessing/synchronize.py", line 59, in __init__',
+    "    sl = self._semlock = _multiprocessing.SemLock(",
+    needs=("multiprocessing", "semlock"),
+)
+"""Python makes a lock or shared memory for several processes, which lie in /dev/shm."""
 TOLD_OF_SERVERS = {
+    "made between processes": BETWEEN_PROCESSES,
     "one call fills it": ONE_CALL,
     "inferring in words": INFERS,
     "a server's release": RELEASE,
