@@ -17,7 +17,7 @@ from tfmemlens.findings.support.own_constant import own_batch, squared_batch
 from tfmemlens.findings.support.phase import EVALUATION, PREDICTION, is_loading, other_than_training
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import place, requests, tensor_text
-from tfmemlens.findings.support.situation import situation
+from tfmemlens.findings.support.situation import in_r, situation
 from tfmemlens.knowledge.ops.roles import PREPARES
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment, Request
@@ -361,6 +361,8 @@ def _batches(case: Case, moment: Moment, samples: int | None, need: int | None) 
         code = "for start in range(0, len(x), 100): sess.run(fetch, {x_: x[start:start + 100]})"
     elif not ran or ran[0] not in (EVALUATION, PREDICTION):
         code += "   # training: tf.data.Dataset.from_tensor_slices(x).batch(100)"
+    if in_r(case):
+        return _IN_R
     if not samples or not need:
         return Remedy("go in batches instead of passing the whole array", code, slug="in-batches")
     hundred = need // samples * 100
@@ -373,3 +375,12 @@ def _batches(case: Case, moment: Moment, samples: int | None, need: int | None) 
         Certainty.EXACT,
         slug="in-batches",
     )
+
+
+_IN_R = Remedy(
+    "find the call that passes all samples at once: fit() with its batch_size by name, arrays of R and no"
+    " tensors (k_constant, a layer called on the data), and validation data, evaluate() and predict() in"
+    " batches as well",
+    "model %>% fit(x, y, batch_size = 32L, validation_data = list(xv, yv))",
+    slug="in-batches-of-r",
+)

@@ -153,6 +153,7 @@ TABLE: dict[str, Applicability] = {
     ),
     "matching-driver": _ANYWHERE,
     "other-arena": Applicability(shell=True),
+    "in-batches-of-r": Applicability(shell=True),
     "compute-mode": Applicability(devices=_ON_GPU, shell=True),
     "another-gpu": Applicability(devices=_ON_GPU),
     "blocking-launches": Applicability(devices=_ON_GPU, done="CUDA_LAUNCH_BLOCKING=.*"),

@@ -1048,8 +1048,11 @@ IN_A_CONTAINER = LineRule(
 CODE_OF_R = LineRule(
     r"\blibrary\((?:keras\w{0,2}|tensorflow|reticulate|tfdatasets)\)|\bkeras3?::\w|\bk_clear_session\b"
     r"|\bR Keras\b|\b[Kk]eras (?:in|for|with) R\b|\bRStudio\b"
-    r"|%>% ?(?:layer_\w|compile\(|fit\w{0,10}\()|<- ?(?:keras_model|load_model_|layer_)\w*\(|\breticulate::",
+    r"|%>% ?(?:layer_\w|compile\(|fit\w{0,10}\()|<- ?(?:keras_model|load_model_|layer_)\w*\(|\breticulate::"
+    r"|<- ?tf\$\w|\bk_(?:set|get)_session\(|\btensorflow::(?:tf_config|install_tensorflow)\(",
     "library(keras)",
+    "gpu_options <- tf$GPUOptions(allow_growth = TRUE)",
+    "k_set_session(sess)",
     "model <- keras::load_model_hdf5(path)",
     "  model %>% fit(x, y)",
     needs=(
@@ -1057,6 +1060,9 @@ CODE_OF_R = LineRule(
         "keras::",
         "keras3::",
         "k_clear_session",
+        "k_set_session",
+        "k_get_session",
+        "tensorflow::",
         "%>%",
         "<-",
         "reticulate",
