@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
 from tfmemlens.findings.support.tried import failed_batches
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
@@ -30,6 +31,7 @@ _RULED_OUT = (
     "tidy",
     "tidy-textures",
     "count-tensors",
+    "tell-which",
 )
 """What helps where memory is short."""
 _BATCHES = regex(
@@ -51,7 +53,8 @@ def check(case: Case) -> Iterator[Finding]:
     line = _larger(case)
     line = None if line and _ON_ANOTHER.search(line.text) else line
     told = case.capture.surroundings
-    failed = bool(case.moments or told.elsewhere or told.without_figures)
+    in_words = told.shows("device memory in words") and framework_of(case) == TENSORFLOW
+    failed = bool(case.moments or told.elsewhere or told.without_figures or in_words)
     if line is None or not failed:
         return
     yield Finding(

@@ -182,6 +182,10 @@ _NO_CHANGE = regex(
     r"|\bdespite\b|\bkeep(?:s)? (?:on )?increasing even\b|\bhilft nicht\b|\bno (?:ayuda|sirve)\b"
     r"|\bn\u00e3o (?:ajuda|adianta)\b|\bto no avail\b|\bwithout (?:any )?success\b"
 )
+_FOUND = regex(
+    r"(?i)\b(?:found|noticed|realis?z?ed|discovered|figured|saw)(?: out)? that\b|\bturn(?:s|ed) out\b"
+)
+"""What was tried told its writer more than whether it helps."""
 _TRIED_OR_NOT = regex(f"(?i){_TRIED}")
 _DOES = regex(f"(?i){_DID}")
 _WELL = regex(
@@ -323,7 +327,10 @@ _WITHOUT = regex(r"(?i)\bwithout (?:the |setting )?[`'\"]?\Z")
 def _in_vain(sentence: str, named: tuple[str, ...], no_change: bool) -> Iterator[str]:
     """Those of the actions that the sentence says were tried, are done, or changed nothing."""
     tried, does = no_change or _TRIED_OR_NOT.search(sentence), _DOES.search(sentence)
+    found = not no_change and _FOUND.search(sentence)
     for name in named:
+        if found and name == "a smaller batch in vain":
+            continue  # which batches go well follows
         of_others = name == "ending others in vain" and _KEPT.search(sentence)
         if not of_others and (tried or (does and name in _DONE)):
             yield name
