@@ -21,6 +21,7 @@ from tfmemlens.findings.support.phase import of_other_data, other_than_training
 from tfmemlens.findings.support.rows import alike, attributed, device_limit, place, requests, tensor_text
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of, situation
 from tfmemlens.findings.support.sufficiency import PART_OF_ONE
+from tfmemlens.findings.support.tool_settings import in_tiles
 from tfmemlens.knowledge.kernel_shapes import like_a_kernel
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment, Request
@@ -62,7 +63,7 @@ def check(case: Case) -> Iterator[Finding]:
         sides, channels, batch = sample
         need = request.needed_bytes or 0
         trains = _trains(case, moment, request)
-        kind = "volume" if len(sides) == 3 else "image"
+        kind, tiles = "volume" if len(sides) == 3 else "image", in_tiles(case, request)
         size = " x ".join(map(str, sides))
         asked = _asked_for(case, request, max(sides))
         size += f" ({asked[1].place} asks for {asked[0]})" if asked else ""
@@ -79,13 +80,14 @@ def check(case: Case) -> Iterator[Finding]:
                 *((Evidence("the size that is asked for", asked[1]),) if asked else ()),
             ),
             remedies=(
-                _patches(case, sides, need, trains),
+                _patches(case, sides, need, trains, tiles),
                 *(remedies.offered(case, moment, "smaller-batch") if batch > 1 else ()),
                 *remedies.offered(case, moment, "mixed-precision", "recompute"),
                 *((_FEWER_CHANNELS,) if trains is not False else ()),
                 remedies.FEWER_INSTANCES,
             ),
             moment=index,
+            rules_out=("smaller-prediction-batch",) if tiles else (),
         )
 
 
@@ -166,8 +168,8 @@ def _likely(each: tuple[Sequence[int], int]) -> tuple[bool, float]:
     return channels in (1, 2, 3, 4) or channels % 8 == 0, min(sides) / max(sides)
 
 
-def _patches(case: Case, sides: Sequence[int], need: int, trains: bool | None) -> Remedy:
-    """Patches of half the sides: the share of each feature map that is left."""
+def _patches(case: Case, sides: Sequence[int], need: int, trains: bool | None, tiles: str) -> Remedy:
+    """Patches of half the sides: the share of each feature map that is left; with the tool's own setting."""
     half = [math.ceil(side / 2 / 16) * 16 for side in sides]
     size = " x ".join(map(str, half))
     how = f"go through it in tiles of {size} that overlap"
@@ -176,8 +178,12 @@ def _patches(case: Case, sides: Sequence[int], need: int, trains: bool | None) -
     if len(sides) == 2:
         how = f"make it smaller, or {how}"
     whole, left = math.prod(sides), math.prod(half)
+    then = human(need * left // whole)
+    text = f"{how}: each of these maps then takes {then}"
+    if tiles:
+        text = f"go through it in tiles, {tiles}; in tiles of {size} each of these maps takes {then}"
     return remedies.of_tensor(
         case,
-        f"{how}: each of these maps then takes {human(need * left // whole)}",
+        text,
         Shrunk("smaller-input", need, whole, left),
     )

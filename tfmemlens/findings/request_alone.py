@@ -23,6 +23,7 @@ from tfmemlens.findings.support.host_ram.pinned import pinned_for_a_restore
 from tfmemlens.findings.support.phase import other_than_training
 from tfmemlens.findings.support.rows import failures, on_host, tensor_text
 from tfmemlens.findings.support.situation import TENSORFLOW, situation
+from tfmemlens.findings.support.tool_settings import in_tiles
 from tfmemlens.findings.support.tried import runs_with_less
 from tfmemlens.findings.support.weights import finds_a_full_device
 from tfmemlens.knowledge.kernel_shapes import flattened, like_a_kernel
@@ -488,7 +489,8 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
         yield _FEWER_WAIT
         return
     if smaller := samples.made_smaller(moment.request):
-        yield smaller
+        if not in_tiles(case, moment.request):
+            yield smaller
         if (moment.request.failed.shape or (1,))[0] != 1:
             yield from remedies.offered(case, moment, "smaller-batch")
         return

@@ -7,6 +7,7 @@ from tfmemlens.model.case import Moment
 from tfmemlens.model.line import Line
 from tfmemlens.model.report import Report
 from tfmemlens.model.tensor import format_shape
+from tfmemlens.patterns import regex
 from tfmemlens.units import GIB, human
 
 _MAX_ARGUMENTS = 4
@@ -23,6 +24,7 @@ _OTHER_SETTINGS = frozenset(
     }
 )
 """What rules ask for, and a reader who looks for memory does not."""
+_OF_A_TRAINING = regex(r"(?i)(?:\b|_)train\w*[-_ ]?batch")
 
 
 def facts(report: Report, moment: Moment) -> list[tuple[str, list[str]]]:
@@ -60,9 +62,14 @@ def _progress(report: Report, moment: Moment) -> list[str]:
 
 
 def _settings(told: Surroundings, failed: Line | None) -> list[str]:
-    """Each that bears on memory; of one that was set again, how it stood when the request failed."""
+    """Each that bears on memory; of one that was set again, how it stood when the request failed. Where a
+    prediction failed, the batch of the training is none of it.
+    """
     latest: dict[str, tuple[str, Line]] = {}
+    predicts = told.shows("failing in prediction") is not None
     for name, value, line in told.settings:
+        if predicts and name == "batch_size" and _OF_A_TRAINING.search(line.text):
+            continue
         later = failed is not None and line.source == failed.source and line.number > failed.number
         if name not in _OTHER_SETTINGS and not (later and name in latest):
             latest[name] = value, line

@@ -96,13 +96,23 @@ def _predicts_alone(case: Case, request: Request) -> Line | None:
 
 def _said_of_prediction(case: Case, request: Request) -> Line | None:
     """The line that says that it is in the prediction, where the failed op is no gradient's and nothing was
-    being fitted.
+    being fitted; beside words of a training only where it says itself that this failed.
     """
     told, failed = case.capture.surroundings, request.failed
-    fits = told.shows("fitting") or told.steps or told.progress or case.api.front_end is FrontEnd.JAX
+    said = told.shows("failing in prediction")
+    fits = told.steps or told.progress or case.api.front_end is FrontEnd.JAX or _in_a_training(failed.frames)
     if fits or request.owner.phase in (Phase.GRADIENT, Phase.OPTIMIZER) or failed.keras_call:
         return None
-    return told.shows("failing in prediction")
+    if said is None or (told.shows("fitting") and not _FAILS.search(said.text)):
+        return None
+    return said
+
+
+_FAILS = regex(r"(?i)\b(?:OOM\b|out of (?:\w+ )?memory|Resource ?Exhausted|errors?\b|crash|fail)")
+
+
+def _in_a_training(frames: Sequence[Frame]) -> bool:
+    return any(_OF_LIBRARIES["training"].fullmatch(frame.name) for frame in frames)
 
 
 _PROGRAM = regex(r"\A(?:p?jit\(|p?jit_|pmap\()_?(?P<name>(?:eval|valid)\w*|test_(?:step|epoch|loop))")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from tfmemlens.findings.support.phase import PREDICTION, other_than_training
 from tfmemlens.findings.support.situation import BUILT_IN, TORCH_XLA, framework_of, situation
 from tfmemlens.model.capture import Surroundings
-from tfmemlens.model.case import Case
+from tfmemlens.model.case import Case, Request
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 
@@ -172,6 +173,13 @@ def _applied(told: Surroundings, known: Tool) -> Tool:
     if told.shows(_APPLYING + known.name) is None:
         return known
     return next((each for each in _APPLIED if each.name == known.name), known)
+
+
+def in_tiles(case: Case, request: Request) -> str:
+    """How such a program predicts in parts, where that is what failed; empty where it is not."""
+    known, ran = tool(case), other_than_training(case, request)
+    predicts = ran is not None and ran[0] == PREDICTION
+    return known[0].tiles if known and predicts else ""
 
 
 def of_batch(case: Case) -> str:

@@ -311,7 +311,9 @@ _CIRCUMSTANCES = {
         r"(?i)\A(?!.*\btrain)(?=.*(?:\b(?:prediction|inference|predict|predicting)"
         r" (?:notebook|cell|step|script|stage|phase)\b"
         r"|\b(?:during|in|while|when(?: I| we)?|at) (?:the )?(?:prediction|inference|predict(?:ing)?"
-        r"|inferring)\b))"
+        r"|inferring)\b"
+        r"|\b(?:when|while) (?:I |we )?(?:\w+ ){0,2}?(?:running|run|calling|call|executing|execute|using)"
+        r" (?:the )?[`'\"]?(?:\w+\.)?predict(?:ions?|ing)?\b))"
     ),
     "searching": regex(
         r"(?i)\bkeras[- _]?tuner\b|\bhyperband\b|\bbayesianoptimization\b|\boptuna\b|\bhyperopt\b|\btalos\b"

@@ -71,9 +71,10 @@ STARDIST = LineRule(
     needs=("stardist", "star-dist", "predict_instances"),
 )
 CSB_DEEP = LineRule(
-    r"(?i)\bn_tiles\b|\bcsb-?deep\b|\bcryo-?care\b",
+    r"(?i)\bn_tiles\b|\bcsb-?deep\b|\bcryo-?care\b|\b(?:down|up)_level_\d_no_\d",
     "restored = model.predict(volume, axes='ZYX', n_tiles=(1, 4, 4))",
-    needs=("n_tiles", "csb", "cryo"),
+    "[[{{node up_level_0_no_1/convolution}}]]",
+    needs=("n_tiles", "csb", "cryo", "_level_"),
 )
 """The base of StarDist, CARE, Noise2Void and cryoCARE, which all cut what they predict in the same tiles."""
 RASA = LineRule(
