@@ -26,7 +26,7 @@ from tfmemlens.model.incident import FailedRequest, RequestKind
 from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.patterns import regex
-from tfmemlens.units import MIB, human
+from tfmemlens.units import GIB, MIB, Size, human, human_size
 
 BASIS = Basis.SHAPE
 EXPLAINS = "the failing tensor"
@@ -142,7 +142,7 @@ def _pieces(request: Request, shape: tuple[int | None, ...]) -> bool:
 def _finding(case: Case, index: int, moment: Moment, failed: FailedRequest, copying: bool) -> Finding:
     copying = copying or _splits(case, failed)
     samples, where = failed.shape[0] if failed.shape else None, place(moment)
-    many = f"{samples:,} samples" if samples else "a whole array"
+    many = f"{samples:,} samples" if samples else _AN_ARRAY
     at = f" at {where}" if where else ""
     validating = copying and _validates(case, failed)
     remedies: tuple[Remedy, ...] = (_VALIDATION, _ONE_BATCH) if validating else (_ONE_BATCH, _HOST)
@@ -163,6 +163,16 @@ def _finding(case: Case, index: int, moment: Moment, failed: FailedRequest, copy
         own = _of_training(samples, failed.tensor_bytes, situation(case, moment).session)
     through = "are converted in one op, as one tensor" if converted else "went through the network at once"
     whose = ": most likely validation_data, which fit copies whole, whatever the batch" if validating else ""
+    if copying and not (samples or validating) and many == _AN_ARRAY:
+        many = f"most likely {many}"
+    refused = _refused_by_the_driver(moment) if copying else None
+    if refused:
+        size, line = refused
+        whose += (
+            f"; the driver refused {human_size(size)} ({line.place}), so the GPU had less room than"
+            " TensorFlow counted on: most likely another process holds part of it"
+        )
+        remedies = remedies if case.capture.surroundings.device_uses else (_WHO, *remedies)
     return Finding(
         severity=Severity.CAUSE,
         headline=f"{many} at once{at}: {tensor_text(moment)}",
@@ -177,6 +187,31 @@ def _finding(case: Case, index: int, moment: Moment, failed: FailedRequest, copy
         moment=index,
         rules_out=() if copying else ("smaller-batch", "smaller-input", "lower-constant"),
     )
+
+
+_AN_ARRAY = "a whole array"
+_WHO = Remedy(
+    "first see who else holds the GPU (another notebook's kernel, an earlier run), end that, and run this"
+    " again in a new process",
+    "nvidia-smi",
+    slug="see-device-users",
+)
+
+
+def _refused_by_the_driver(moment: Moment) -> tuple[Size, Line] | None:
+    """The smallest region that the driver refused TensorFlow's pool, where that is more than was asked for: a
+    part of the pool's limit, which is what was free as TensorFlow started.
+    """
+    need = moment.request.needed_bytes if moment.request else None
+    refused = moment.incident.driver_failures if moment.incident else ()
+    size, line = min(refused, key=lambda each: each[0].bytes, default=(None, None))
+    if size is None or line is None or need is None:
+        return None
+    return (size, line) if size.bytes > max(need, _MORE_THAN_LIBRARIES) else None
+
+
+_MORE_THAN_LIBRARIES = GIB
+"""What the handles and kernels of this process's own libraries take, which TensorFlow's limit leaves out."""
 
 
 def _in_gradient(moment: Moment) -> bool:

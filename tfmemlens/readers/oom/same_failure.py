@@ -288,6 +288,10 @@ class Joiner:
                 above.dumps, above.blocks = below.dumps, above.blocks + below.blocks
                 self.drafts.remove(below)
                 return
+            if _is_copy_of(above, below):
+                above.dumps, above.driver = below.dumps, above.driver + below.driver
+                self.drafts.remove(below)
+                return
 
 
 _HEAD = 4
@@ -356,6 +360,18 @@ def _is_log_of(above: IncidentDraft, below: IncidentDraft) -> bool:
         return all(map(above.fits, below.tellings))
     dump, telling = below.dumps[0], above.tellings[0]
     return dump.size is not None and telling.shape is not None and _dump_fits(dump, telling)
+
+
+def _is_copy_of(above: IncidentDraft, below: IncidentDraft) -> bool:
+    """Whether an exception says that a copy failed, and the log below it for which op no room was found, and
+    nothing else: `in order to run _EagerConst`, `requested by op _EagerConst`.
+    """
+    told = below.tellings or below.disguises or below.executables or below.blocks
+    if told or above.tellings or above.dumps or not above.disguises:
+        return False
+    ops = {part.op or part.node for part in above.disguises}
+    copied = all(part.kind is RequestKind.COPY and part.in_python for part in above.disguises)
+    return copied and None not in ops and {dump.op for dump in below.dumps} == ops
 
 
 def _dump_fits(dump: Dump, telling: OomMessage) -> bool:
