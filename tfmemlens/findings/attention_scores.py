@@ -40,7 +40,9 @@ _WORDS = regex(
 _CODE = regex(r"att(?:entio)?n|\bmha\b|scores|einsum|\bquery\b|\bq\b.*\bk\b", re.IGNORECASE)
 """What a line of the user's code says of attention; `self` is every method's."""
 _IMAGES = regex(
-    r"u_?net|diffus|ddpm|\bvae\b|image|spatial|pixel|(?:\b|_)(?:vit|swin|gan)(?:\b|_)", re.IGNORECASE
+    r"u_?net|diffus|ddpm|\bvae\b|image|spatial|pixel|(?:\b|_)(?:vit|swin|gan)(?:\b|_)"
+    r"|[a-z]_?2d(?![a-z])|\bnon_?local",
+    re.IGNORECASE,
 )
 """Names of nets whose positions are an image's."""
 _FEATURE_MAPS = regex(

@@ -1,0 +1,25 @@
+"""Scores of an attention layer of two dimensions are over the positions of a map."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.findings.logs import oom
+from tests.findings.pages import first
+
+
+@pytest.mark.parametrize(
+    ("node", "shape", "of_a_map"),
+    [
+        ("attention_augmentation2d_3/MatMul", "16,4,1024,1024", True),
+        ("self_attention_2d/MatMul", "16,4,1024,1024", True),
+        ("non_local_block/MatMul", "16,4,1024,1024", True),
+        ("attention_augmentation1d_3/MatMul", "16,4,1024,1024", False),
+        ("attention_augmentation2d_3/MatMul", "16,4,1000,1000", False),  # no square number of positions
+        ("self_attention/MatMul", "16,4,1024,1024", False),
+    ],
+)
+def test_a_layer_of_two_dimensions_has_a_map(node: str, shape: str, of_a_map: bool) -> None:
+    advice = first(oom(shape, node))
+    assert ("pool the map before it" in advice) is of_a_map
+    assert "sequence length" not in advice or not of_a_map
