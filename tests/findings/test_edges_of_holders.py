@@ -443,11 +443,7 @@ def test_weights_that_were_being_loaded(code: str, more: Any, fires: bool) -> No
     told = found(weights_loaded, moment)
     assert [each.explains for each in told] == ([20] if fires else [])
     of_saver = "node" in more
-    expected = (
-        ["smaller-model", "less-optimizer-state"]
-        if of_saver
-        else ["one-model-at-a-time", "load-before-training"]
-    )
+    expected = ["smaller-model", "less-optimizer-state"] if of_saver else ["one-model-at-a-time"]
     assert slugs(told) == (expected if fires else [])
     for kind, users in ((RequestKind.COPY, True), (RequestKind.DUMP, None)):
         assert moment.request

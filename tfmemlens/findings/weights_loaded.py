@@ -25,23 +25,38 @@ _LOADS = regex(
 )
 _MAKES = regex(r"\b(?:from_preset|from_pretrained)\(")
 """Calls that make a whole pretrained model, and then load it."""
-_LESS_OF_IT = Remedy(
-    "take a smaller pretrained model, or load its weights in fewer bits (bfloat16, 8 bits where the library"
-    " has it), or on a GPU that holds them: no batch plays a part yet",
-    slug="smaller-model",
-)
+_HALF = ("bfloat16", "float16", "half")
+
+
+def _less_of_it(dtype: str | None) -> Remedy:
+    """A smaller model, or fewer bits than its weights have."""
+    bits = "8 or 4 bits" if dtype in _HALF else "bfloat16, 8 bits"
+    return Remedy(
+        f"take a smaller pretrained model, or load its weights in fewer bits ({bits} where the library has"
+        " it), or on a GPU that holds them: no batch plays a part yet",
+        slug="smaller-model",
+    )
+
+
 _USERS = Remedy(
     "first see whether another process holds the device; if nobody does, these weights alone are too large"
     " for it: a smaller model, or 16-bit weights",
     "nvidia-smi",
     slug="see-device-users",
 )
+_BEFORE_TRAINING = Remedy(
+    "load before the first step: the optimizer's slots come with it, and take once or twice what the"
+    " weights do",
+    slug="load-before-training",
+)
+_TRAINING = ("training", "training in words", "fitting")
 _KINDS = (RequestKind.TENSOR, RequestKind.COPY)
 _SAVER = regex(r"(?:\A|/)save(?:_\d+)?/(?:RestoreV2|restore_all|Assign)")
 _TRAINS = regex(r"\b(?:fit\w*|predict\w*|evaluate|train\w*|GradientTape)\b\s*\(")
 
 
 def check(case: Case) -> Iterator[Finding]:
+    told = case.capture.surroundings
     for index, moment, request in list(requests(case))[:1]:
         if (made := _making(request)) and not on_host(moment):
             yield _of_a_pretrained(index, request, made)
@@ -67,11 +82,7 @@ def check(case: Case) -> Iterator[Finding]:
                     "del model; tf.keras.backend.clear_session(); model = build(); model.load_weights(path)",
                     slug="one-model-at-a-time",
                 ),
-                Remedy(
-                    "load before the first step: the optimizer's slots come with it, and take once or twice"
-                    " what the weights do",
-                    slug="load-before-training",
-                ),
+                *((_BEFORE_TRAINING,) if any(map(told.shows, _TRAINING)) else ()),
             ),
             moment=index,
         )
@@ -99,7 +110,7 @@ def _of_a_pretrained(index: int, request: Request, made: str) -> Finding:
         explains=request.needed_bytes,
         evidence=(Evidence("the request", request.failed.line),),
         remedies=(
-            _LESS_OF_IT,
+            _less_of_it(request.failed.dtype),
             Remedy(
                 "have one model in the process: a cell that is run again leaves the earlier model on the GPU",
                 "del model; tf.keras.backend.clear_session()   # or restart the notebook's kernel",
@@ -113,7 +124,7 @@ def _of_a_pretrained(index: int, request: Request, made: str) -> Finding:
 
 _OF_A_BATCH = (
     *("in-pieces", "smaller-batch", "smaller-input", "smaller-evaluation-batch", "smaller-pipeline"),
-    *("growth", "gradient-accumulation"),
+    *("growth", "gradient-accumulation", "shorter-sequences", "bucket-sequences"),
 )
 """What a training step may lack, which none has run yet."""
 
