@@ -140,10 +140,15 @@ ONE_SIGNATURE = "@tf.function(input_signature=[tf.TensorSpec([None]), ...])   # 
 """What a tf.function takes, so that it is traced once."""
 
 
-def relaxed(api: Api) -> str:
-    """A tf.function that takes arguments of several lengths with one graph."""
-    word = "experimental_relax_shapes" if api.newest < (2, 9) else "reduce_retracing"
-    other = "   # up to 2.8: experimental_relax_shapes" if api.oldest < (2, 9) <= api.newest else ""
+def relaxed(api: Api, warning: str = "") -> str:
+    """A tf.function that takes arguments of several lengths with one graph, by the name that TensorFlow's own
+    warning gives the option.
+    """
+    if "reduce_retracing" in warning:
+        return "@tf.function(reduce_retracing=True)"
+    of_old = "experimental_relax_shapes" in warning or api.newest < (2, 9)
+    word = "experimental_relax_shapes" if of_old else "reduce_retracing"
+    other = "   # up to 2.8: experimental_relax_shapes" if not of_old and api.oldest < (2, 9) else ""
     return f"@tf.function({word}=True){other}"
 
 

@@ -146,20 +146,7 @@ def _growers(case: Case) -> Iterator[Grower]:
             (FEWER_SAMPLES, _newer(case.api)),
         )
     if line := told.shows("retracing in words"):
-        yield Grower(
-            f"a tf.function is traced anew ({line.place} speaks of retracing): each new shape of an argument"
-            " and each new Python number makes another graph, and all are kept",
-            line,
-            (
-                Remedy(
-                    "give the function one signature, its lengths open, and tensors instead of Python"
-                    " numbers",
-                    code_snippets.relaxed(case.api),
-                    slug="one-signature",
-                ),
-                _SHAPES_ALIKE,
-            ),
-        )
+        yield _retracing(case, line)
     if told.shows("shuffling") == told.shows("again at each data set"):
         yield from _shuffling(told)  # the data set that is shuffled, and none that is made
     if line := told.shows("data sets made anew") or told.shows("again at each data set"):
@@ -269,6 +256,44 @@ def _count_traces(name: str) -> Remedy:
         " TensorFlow's own pool, which goes when the process ends",
         f"print({name}.experimental_get_tracing_count())   # TF 2.3+; @tf.function(reduce_retracing=True)",
         slug="one-signature",
+    )
+
+
+_EACH_CALL = regex(
+    r"\b(?P<times>[2-9]|\d{2,}) out of the last (?P=times) calls to <function (?P<owner>[A-Z]\w*)\."
+    r"(?P<name>\w+) at 0x"
+)
+"""Each call of a method was traced: `self` is an argument, too."""
+
+
+def _retracing(case: Case, line: Line) -> Grower:
+    """A function that is traced again; a method whose every call is, for an object that is new each time."""
+    if method := _EACH_CALL.search(line.text):
+        owner, name = method["owner"], method["name"]
+        return Grower(
+            f"`{owner}.{name}` is traced at every call ({line.place}), which makes another graph each time,"
+            f" and all are kept: a new `{owner}`, another Python object or Python number is a new trace",
+            line,
+            (
+                Remedy(
+                    f"make the model and `{owner}` once, before the loop, and give `{name}` tensors alone; or"
+                    " leave its @tf.function out, and it keeps no graph",
+                    slug="one-signature",
+                ),
+            ),
+        )
+    return Grower(
+        f"a tf.function is traced anew ({line.place} speaks of retracing): each new shape of an argument"
+        " and each new Python number makes another graph, and all are kept",
+        line,
+        (
+            Remedy(
+                "give the function one signature, its lengths open, and tensors instead of Python numbers",
+                code_snippets.relaxed(case.api, line.text),
+                slug="one-signature",
+            ),
+            _SHAPES_ALIKE,
+        ),
     )
 
 
