@@ -689,7 +689,8 @@ def _op_alone(text: str) -> str | None:
 def _sentence_era(groups: dict[str, str | None], text: str) -> Era | None:
     if groups["dims"]:
         return (FIRST, (0, 7))
-    if not groups["dtype"] and not groups["device"] and text.rstrip().endswith("]"):
+    whole = "xhausted" in text and not text.startswith("# ")  # who writes a heading ends it where he likes
+    if whole and not groups["dtype"] and not groups["device"] and text.rstrip().endswith("]"):
         return ((0, 8), (1, 4))
     return ((1, 5), LAST) if groups["dtype"] and groups["device"] else None
 
