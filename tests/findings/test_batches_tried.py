@@ -37,3 +37,36 @@ def test_where_a_larger_batch_runs_words_of_a_failure_suffice() -> None:
 def test_where_only_smaller_ones_run_it_is_memory() -> None:
     report = pipeline.explain(_TITLE + "You can set a smaller batch_size, but not 4096.\n")
     assert "memory is not what is short" not in report.verdict
+
+
+@pytest.mark.parametrize(
+    ("said", "vain"),
+    [
+        ("batch_size调小之后仍然OOM", True),
+        ("减小batch size也没用，还是显存不足", True),
+        ("把batch_size从16降到2还是OOM", True),
+        ("减小batch size之后可以训练了", False),
+        ("batch_size还是32，显存不足", False),
+    ],
+)
+def test_a_smaller_batch_in_vain_in_chinese(said: str, vain: bool) -> None:
+    assert ("a smaller batch in vain" in _facts(f"# 显存不足\n\n{said}\n")) is vain
+
+
+@pytest.mark.parametrize(
+    ("said", "strategy"),
+    [
+        ("多卡使用MirroredStrategy", True),
+        ("用了tf.distribute.MirroredStrategy", True),
+        ("MirroredStrategy是什么", False),
+    ],
+)
+def test_a_strategy_in_chinese(said: str, strategy: bool) -> None:
+    assert ("training under a strategy" in _facts(f"# {said} 出现OOM\n")) is strategy
+
+
+def test_under_a_strategy_no_other_gpu_is_taken() -> None:
+    text = "# OOM with MirroredStrategy\n\nI use MirroredStrategy and lowering the batch size did not help.\n"
+    remedy = pipeline.explain(text).actions[0].remedy
+    assert remedy.slug == "see-device-users" and "without the strategy" in remedy.text
+    assert "CUDA_VISIBLE_DEVICES" not in (remedy.code or "")

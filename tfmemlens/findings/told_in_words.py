@@ -370,6 +370,13 @@ def _who_holds_it(case: Case, where: str) -> tuple[Remedy, ...]:
         return ()
     if told.shows("fails on the GPU alone") or situation(case).program or board(case):
         return ()
+    if told.shows("training under a strategy"):
+        text = (
+            f"a smaller batch changed nothing ({line.place}), so see first whether another program holds one"
+            " of the GPUs (an earlier run, a notebook), and end it; then try one GPU without the strategy:"
+            " where its part of the batch fails there, too, the model itself is too large for one"
+        )
+        return (Remedy(text, "nvidia-smi", slug="see-device-users"),)
     text = (
         f"a smaller batch changed nothing ({line.place}), so see first whether another program holds the GPU"
         " (an earlier run, a notebook): end it, or take a GPU that is free; most programs compute on the"

@@ -288,7 +288,7 @@ _CIRCUMSTANCES = {
     ),
     "training under a strategy": regex(
         r"(?s)\A(?=.*\b(?:[Ii]|[Ww]e|my|[Uu]sing|use[ds]?|with|under|[Ww]hen|[Tt]rain\w*)\b"
-        r"|.*(?<![`\w])\w+ = \w)"
+        r"|.*(?<![`\w])\w+ = \w|.*(?:\u4f7f\u7528|\u91c7\u7528|\u7528\u4e86?) ?[\w.]*Strategy)"
         r"(?!.*\byou\b)"
         r".*(?:\b\w*(?:Mirrored|ParameterServer|TPU)\w*Strategy|\bmulti_gpu_model\b)"
     ),

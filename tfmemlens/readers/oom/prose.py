@@ -268,16 +268,29 @@ TWO_STAGES = LineRule(
     needs=("cnn",),
 )
 """A detector whose second stage sees one crop for each box."""
+_LESS_ZH = (
+    r"(?:\u8c03\u5c0f|\u51cf\u5c0f|\u6539\u5c0f|\u7f29\u5c0f|\u8bbe\u5c0f|\u964d\u4f4e|\u51cf\u5c11"
+    r"|\u964d\u5230|\u8c03\u5230|\u6539\u6210)"
+)
+_STILL_ZH = (
+    r"(?:\u4ecd|\u8fd8\u662f|\u4f9d\u7136|\u4f9d\u65e7|\u4e5f(?:\u4e0d|\u6ca1|\u62a5|\u4f1a)"
+    r"|\u6ca1\u7528|\u6ca1\u6709\u7528|\u65e0\u6548|\u65e0\u679c)"
+)
+"""Chinese for a smaller batch, and for what changed nothing."""
 SMALLER_IN_VAIN = LineRule(
     r"(?i)\b(?:reduc\w+|lower\w*|decreas\w+|smaller|chang\w+)\b[^.\n]{0,30}\bbatch[- _]?size\b[^.\n]{0,60}"
     r"\b(?:useless|in vain|no (?:help|effect|luck|difference)|(?:did|does|do|is)(?: not|n'?t)"
     r" (?:help|work|change)|still|same (?:error|issue|problem))\b"
     r"|\bbatch(?:es|[- _]?sizes?)?\b[^.\n]{0,12}\b(?:only|just|merely) (?:makes?|delays?|postpones?"
-    r"|means?|lets?|takes?|shifts?|moves?)\b[^.\n]{0,40}\b(?:later|longer|more (?:steps|batches|epochs))\b",
+    r"|means?|lets?|takes?|shifts?|moves?)\b[^.\n]{0,40}\b(?:later|longer|more (?:steps|batches|epochs))\b"
+    rf"|(?:{_LESS_ZH}[^\u3002\n]{{0,6}}batch|batch[- _]?size[^\u3002\n]{{0,8}}{_LESS_ZH})"
+    rf"[^\u3002\n]{{0,16}}{_STILL_ZH}",
     "I already reduced the batch size to 3 but it didn't work",
     "reducing batch_size is useless for me",
     "A smaller batch only makes it fail at a later step",
     "I tried changing the batch size but still it did not solve it",
+    "batch_size\u8c03\u5c0f\u4e5f\u8fd8\u662f\u7206\u663e\u5b58",
+    "\u51cf\u5c0fbatch size\u4e5f\u6ca1\u7528",
     needs=("batch",),
 )
 """The text says that a smaller batch was tried in vain."""
