@@ -142,8 +142,30 @@ def test_half_of_three_sides_is_an_eighth() -> None:
 
 
 def test_pieces_of_a_training_step_get_a_smaller_batch_before_fixed_shapes() -> None:
-    advice = slugs("model.fit(x, y, epochs=2)\n" + dump(100, 400, 280, (60, 60)))
+    pieces = dump(100, 400, 280, (60, 60))
+    advice = slugs("model.fit(x, y, epochs=2)\n 30/90 [===>......] - ETA: 9s - loss: 0.3\n" + pieces)
     assert advice.index("smaller-batch") < advice.index("constant-shapes")
+
+
+def test_pieces_that_hold_hardly_more_than_the_request_are_no_way_out() -> None:
+    text = "model.fit(x, y, epochs=2)\n"
+    little = text + dump(1000, 4000, 2800, (600, 600))
+    much = text + dump(1000, 4600, 2800, (900, 900))
+    assert slugs(little).index("smaller-batch") < slugs(little).index("async-allocator")
+    remapped = next(
+        each.remedy for each in explained(little).actions if each.remedy.slug == "async-allocator"
+    )
+    assert remapped.text.endswith("this request then fits, and 200.00 MiB is left")
+    assert "constant-shapes" not in slugs(little)  # no step of another shape is told of
+    assert slugs(much).index("async-allocator") < slugs(much).index("smaller-batch")
+    assert "constant-shapes" in slugs(much)
+
+
+def test_layers_tell_of_sleap() -> None:
+    known = explained(dump(1000, 4000, 2800, (600, 600), op="model/stack0_enc1_conv0/Conv2D"))
+    assert any("of the training profile" in each.remedy.text for each in known.actions)
+    other = explained(dump(1000, 4000, 2800, (600, 600), op="model/stack_enc1_conv/Conv2D"))
+    assert not any("of the training profile" in each.remedy.text for each in other.actions)
 
 
 @pytest.mark.parametrize(

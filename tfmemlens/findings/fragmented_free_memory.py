@@ -35,6 +35,7 @@ from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.units import Size, human, human_size, percent
+from tfmemlens.values import replace
 
 BASIS = Basis.FIGURES
 EXPLAINS = "the free bytes that could not be used"
@@ -128,15 +129,55 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
     more_to_come = bound is not None and bound.backward_to_come
     exit_ = tuple(_nearest_exit(moment)) if not more_to_come else ()
     of_weights = _of_weights(moment)
-    if not exit_ and not of_weights and (more_to_come or situation(case, moment).training):
+    first = _leaves_little(moment) and not of_weights
+    if not exit_ and not of_weights and (more_to_come or first or situation(case, moment).training):
         exit_ = remedies.offered(case, moment, "smaller-batch")
-    yield remedies.REMAPPED_PAGES
-    yield from exit_
+    yield from (*exit_, _remapped(moment)) if first else (remedies.REMAPPED_PAGES, *exit_)
+    if first and not _differs(case):
+        return
     if of_weights:
         yield _LARGEST_WEIGHTS_FIRST
     elif not (_has_one_shape(case) or more_to_come or _grows(moment) or _is_most(case, moment)):
         yield remedies.FIXED_SHAPES
         yield _LARGEST_STEP_FIRST
+
+
+_LITTLE = 0.25
+"""Of the request: so little beyond it would be left for the next."""
+
+
+def _leaves_little(moment: Moment) -> bool:
+    """Whether the free memory in one piece would hold this request and next to nothing more, in a step that
+    needs more than any before it: what follows fails instead.
+    """
+    books = moment.balance
+    if not (books.available and books.requested and books.in_use and books.peak):
+        return False
+    beyond = books.in_use.bytes + books.requested > books.peak.bytes
+    return beyond and books.available.bytes < (1 + _LITTLE) * books.requested
+
+
+def _remapped(moment: Moment) -> Remedy:
+    """The driver's pool, with what it can gain here."""
+    books = moment.balance
+    left = (
+        human(max(books.available.bytes - books.requested, 0)) if books.available and books.requested else ""
+    )
+    return replace(
+        remedies.REMAPPED_PAGES,
+        text=f"{remedies.REMAPPED_PAGES.text}: this request then fits, and {left} is left",
+    )
+
+
+def _differs(case: Case) -> bool:
+    """Whether steps went well before, or the text tells of shapes that differ: then a step of another shape
+    may have left the holes.
+    """
+    told = case.capture.surroundings
+    return bool(told.progress or told.steps or told.lengths) or any(map(told.shows, _OF_SHAPES))
+
+
+_OF_SHAPES = ("failing late", "many shapes", "retracing in words")
 
 
 def _nearest_exit(moment: Moment) -> Iterator[Remedy]:

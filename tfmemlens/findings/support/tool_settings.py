@@ -147,6 +147,9 @@ _OF_DETECTION = regex(r"FirstStageFeatureExtractor|SecondStage|\bBoxPredictor")
 
 _OF_MASKS = regex(r"\bmrcnn_(?:mask|class|bbox)|\broi_align_(?:mask|classifier)")
 """Names of layers that Mask R-CNN gives."""
+_OF_STACKS = regex(r"\bstack\d_(?:enc|dec)\d_(?:conv\d|s\d+_to_s\d)")
+"""Names of layers that SLEAP gives."""
+_BY_NODES = {"the Object Detection API": _OF_DETECTION, "Mask R-CNN": _OF_MASKS, "SLEAP": _OF_STACKS}
 
 
 def tool(case: Case) -> tuple[Tool, Line | None] | None:
@@ -161,11 +164,9 @@ def tool(case: Case) -> tuple[Tool, Line | None] | None:
         if line := told.shows(_PREFIX + each.name.removeprefix("the ")):
             return _applied(told, each), line
     asked = case.moments[0].request if case.moments else None
-    if asked and _OF_DETECTION.search(asked.failed.node or ""):
-        return _TOOLS[0], asked.failed.line
-    if asked and _OF_MASKS.search(asked.failed.node or ""):
-        return _TOOLS[1], asked.failed.line
-    return None
+    node = f"{asked.failed.node or ''} {asked.failed.op or ''}" if asked else ""
+    name = next((name for name, nodes in _BY_NODES.items() if nodes.search(node)), None)
+    return next(((each, asked.failed.line) for each in _TOOLS if asked and each.name == name), None)
 
 
 def _applied(told: Surroundings, known: Tool) -> Tool:
