@@ -6,7 +6,7 @@ When it fires: the program prints the shape or the length of its batches, at lea
 before the failure is a quarter larger than any before; or two shapes that differ in one size, the last four
 times as large. Or the op that failed ran in a recorded step, and made a tensor that has as many samples and a
 half or less of another size. Or the program pads batches to a length that its code does not state, and four
-steps and more went well.
+steps and more went well. Or the joint network of a transducer failed.
 What to do: cap the lengths, or make batches of as many tokens rather than of as many samples.
 """
 
@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from tfmemlens.findings.support.kept import joined_by_the_program, joined_from_step_to_step
+from tfmemlens.findings.support.phase import other_than_training
 from tfmemlens.findings.support.program_lines import code_lines, numbers_by_name
 from tfmemlens.findings.support.rows import all_in_use, requests
 from tfmemlens.findings.support.stage import counters_before
@@ -42,6 +43,9 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         if (padded := _padded(case, request)) is not None:
             yield _of_a_padded_batch(index, moment, request, *padded)
+            continue
+        if _of_a_joint_network(request) and other_than_training(case, request) is None:
+            yield _of_a_transducer(case, index, request)
             continue
         failed = request.failed.line
         lengths = [
@@ -183,6 +187,56 @@ def _of_a_padded_batch(index: int, moment: Moment, request: Request, line: Line,
         remedies=(_SHORTER, _LIKE_LENGTHS),
         moment=index,
         rules_out=_OF_ANY_BATCH,
+    )
+
+
+_JOINT = regex(
+    r"(?i)(?=\S*(?:conformer|transducer|contextnet|rnn_?t(?:_|/)|citrinet))\S*(?:/|_)joint(?:_(?:vocab|net\w*|enc|pred|dense|out\w*|ffn\w*|\d+))?/"
+)
+"""A layer of the network that joins a transducer's encoder and its prediction."""
+_SHORTER_SPEECH = Remedy(
+    "leave out or cut the recordings that are much longer than the others, and those with much longer"
+    " transcripts (one is enough: its batch is padded to it), or put samples of a like length together",
+    "ds = ds.filter(lambda audio, text: tf.size(audio) <= longest)   # before batching",
+    slug="truncate-inputs",
+)
+
+
+def _of_a_joint_network(request: Request) -> bool:
+    """Whether a transducer's joint network made the tensor, and no weight of it."""
+    name = request.failed.node or request.failed.op or ""
+    return bool(_JOINT.search(name)) and not (request.fixed or name.endswith("/MatMul_1"))
+
+
+def _of_a_transducer(case: Case, index: int, request: Request) -> Finding:
+    """A number for each frame of the sound times each token of its transcript, of each sample."""
+    at = case.capture.surroundings.progress_before(request.failed.line)
+    steps = max([(at.step or 0) if at else 0, *(step for step, _ in counters_before(case, request))])
+    after = (
+        f"; {steps:,} steps went well, so most likely a sample of this batch is longer than those before"
+        if steps >= _LEAST
+        else ""
+    )
+    what = (
+        "the joint network of a transducer has a row for each frame of the recording times each token of its"
+        f" transcript, padded to the longest of the batch{after}"
+    )
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=what,
+        because=what,
+        explains=request.needed_bytes,
+        basis=Basis.NAME,
+        evidence=(Evidence("the request", request.failed.line),),
+        remedies=(
+            _SHORTER_SPEECH,
+            Remedy(
+                "fewer samples in a batch, or fewer tokens or units of the joint network: each makes this"
+                " tensor smaller in proportion; adding up gradients keeps the effective batch",
+                slug="smaller-batch",
+            ),
+        ),
+        moment=index,
     )
 
 
