@@ -9,6 +9,7 @@ What to do: in training a smaller batch, else smaller inputs; and add the rest o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from tfmemlens.findings.support.board import board
@@ -81,6 +82,8 @@ def check(case: Case) -> Iterator[Finding]:
         release = None if case.capture.surroundings.works_in else told_release
         what += f"; it began with another release ({release.place})" if release else ""
         what += f"; most likely it was {likely.what}" if likely else ""
+        product = _GRADIENT.search(failed.node or "") if framework == TENSORFLOW else None
+        what += f"; {_of_a_product(product)}" if product else ""
         what += "" if failed.node or framework == JAX else of_the_node(case.capture.surroundings)
         yield Finding(
             severity=Severity.NOTE if late else Severity.FACTOR,
@@ -93,11 +96,40 @@ def check(case: Case) -> Iterator[Finding]:
                 *of_shuffling(failed),
                 *((ANOTHER_RELEASE,) if release else ()),
                 *(likely.remedies if likely else ()),
-                *_remedies(case, moment),
+                *((_see_its_width(product["layer"]),) if product else ()),
+                *(() if product and product["second"] else _remedies(case, moment)),
                 _REST,
             ),
             moment=index,
         )
+
+
+_GRADIENT = regex(
+    r"\Agradient_tape/(?!.*(?:Tensordot|lstm|gru|rnn|attention|while|einsum))(?:[\w.]{1,80}/){0,8}?"
+    r"(?P<layer>[\w.]{1,80})/MatMul/MatMul(?P<second>_1)?\Z"
+)
+"""The gradient of a Dense layer's product: the second is that of its kernel, and so is the only one of a
+model's first layer.
+"""
+
+
+def _of_a_product(product: re.Match[str]) -> str:
+    if product["second"]:
+        return "it is the gradient of this layer's kernel, [inputs, units], as large whatever the batch"
+    return (
+        "it is the gradient of a matrix product: of the kernel, [inputs, units], whatever the batch, where"
+        " this is the model's first layer; else of its input, [batch, inputs]"
+    )
+
+
+def _see_its_width(layer: str) -> Remedy:
+    return Remedy(
+        f"see how many parameters `{layer}` has: 250 million are a kernel of 1 GB, with as much for its"
+        " gradient and twice that for Adam's slots. Where they are many, no batch helps: make its"
+        " input narrower (pool or embed before it), or take fewer units",
+        "model.summary()",
+        slug="narrower-layer",
+    )
 
 
 _SAYS_NOTHING = regex(r"(?i)\bresource[ _]?exhausted(?:error)?:?\s*\Z")
