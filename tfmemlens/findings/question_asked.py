@@ -19,6 +19,7 @@ from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
 from tfmemlens.units import GIB, human
 from tfmemlens.values import replace
 
@@ -118,11 +119,52 @@ def check(case: Case) -> Iterator[Finding]:
         )
         answer = _answer(line, what, _WATCH, severity=Severity.CAUSE)
         yield replace(answer, headline=what, because=what, explains=need)
+    if moment and framework_of(case) == TENSORFLOW and _of_a_device(moment):
+        yield from _of_a_gpu_in_use(case, moment)
     if (line := told.shows("asked: host RAM")) and moment and _of_a_device(moment):
         yield _answer(
             line,
             "no: a tensor of the GPU has to lie in the GPU's own memory. Host RAM (on Windows also `shared"
             " GPU memory`) does not add to it, whatever there is",
+        )
+
+
+_WHAT_CHANGED = Remedy(
+    "see first what changed: another process, or an earlier notebook's kernel, that holds the GPU now (end"
+    " it), or an input that is larger than those before",
+    "nvidia-smi",
+    slug="see-device-users",
+)
+_CHANGED = regex(r"(?i)\b(?:(?:up|down)(?:dat|grad)|chang|(?:re-?)?install|switch|migrat|mov(?:ed|ing) to)")
+"""Words of what its writer changed himself."""
+_MAKER = regex(r"(?i)nvidia|geforce|\b[GR]TX ?\d|quadro|\bMX ?\d{3}")
+
+
+def _of_a_gpu_in_use(case: Case, moment: Moment) -> Iterator[Finding]:
+    """What went well for long, and which of two GPUs it is that TensorFlow uses."""
+    told = case.capture.surroundings
+    intel = told.shows("an integrated GPU in use")
+    device = (moment.request.failed.device or "") if moment.request else ""
+    if intel and _MAKER.search(intel.text) and "DML" not in device:
+        what = (
+            "that TensorFlow's GPU:0 is the NVIDIA card: it sees GPUs with CUDA alone and numbers them by"
+            " itself, whatever number Windows' Task Manager gives the other. Only a second NVIDIA"
+            " card would be GPU:1"
+        )
+        yield _answer(intel, what)
+    line = told.shows("worked for long")
+    if line and not (told.shows("another release") or _CHANGED.search(line.text)):
+        what = (
+            f"it went well for long ({line.place}), so most likely something else holds the GPU now, or this"
+            " input is larger"
+        )
+        yield Finding(
+            severity=Severity.FACTOR,
+            headline=what,
+            because=what,
+            evidence=(Evidence("what the text says", line),),
+            remedies=() if told.device_uses or told.shows("ending others in vain") else (_WHAT_CHANGED,),
+            moment=0,
         )
 
 

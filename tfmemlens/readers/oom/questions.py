@@ -138,6 +138,26 @@ RAN_BEFORE = LineRule(
     needs=("epoch", "steps", "iterations", "batches"),
 )
 """Why it fails after so many steps that went well."""
+WORKED_FOR_LONG = LineRule(
+    r"(?i)\b(?:us(?:ed|ing)|work(?:ed|ing)|r[au]n(?:ning)?) (?:\w+ ){0,6}?(?:for|since) (?:\w+ ){0,3}?"
+    r"(?:weeks|months|years)\b[^?\n]{0,60}?\b(?:sudden(?:ly)?|out of (?:nowhere|the blue)|now|today)\b"
+    r"|\b(?:work(?:ed|ing)|r[au]n(?:ning)?) (?:\w+ ){0,3}?(?:until|till|up to) (?:yesterday|today|last week"
+    r"|this (?:week|morning)|recently|a few days ago)\b"
+    r"|\byesterday\b[^.?\n]{0,40}\b(?:work(?:ed|ing)|ran|fine)\b[^?\n]{0,60}\b(?:today|now)\b",
+    "I have been using this model for over 8 months and all of a sudden it fails",
+    "It worked fine until yesterday",
+    "Yesterday the same script ran, today I get this",
+    needs=("weeks", "months", "years", "until", "till", "up to", "yesterday"),
+)
+"""What went well for long fails, and nothing is said to have changed."""
+INTEGRATED_IN_USE = LineRule(
+    r"(?i)\b(?:us(?:es|ing)|runs? on|running on|picks?|chooses?|takes?|selects?) (?:only )?(?:the |my )?"
+    r"(?:intel\b|integrated|on-?board|i-?GPU|UHD|HD Graphics)",
+    "in the task manager it uses the Intel one",
+    "TensorFlow runs on my integrated GPU instead",
+    needs=("intel", "integrated", "board", "gpu", "uhd", "graphics"),
+)
+"""Somebody takes the GPU that TensorFlow uses for the one within the CPU."""
 SUMMED = LineRule(
     r"(?i)(?=[^?]{0,300}\?)(?:"
     r"\b(?:[2-9]|[1-9]\d{1,2}) ?(?:[a-z]{3,8} ?)?[x*\u00d7] ?\d{1,3} ?Gi?B?\b[^?]{0,40}"
@@ -218,6 +238,8 @@ QUESTIONS = {
     "asked: giving back": GIVING_BACK,
     "closing a session": CLOSED,
     "asked: ran before": RAN_BEFORE,
+    "worked for long": WORKED_FOR_LONG,
+    "an integrated GPU in use": INTEGRATED_IN_USE,
     "tensors in JavaScript": TENSORS_IN_JAVASCRIPT,
     "awaiting": AWAITING,
     "many calls before": MANY_CALLS,
