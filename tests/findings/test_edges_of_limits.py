@@ -354,13 +354,16 @@ def alone(shape: Any = (5, 7), node: str | None = "net/a", **facts: Any) -> Any:
         {"what": RequestKind.HOST},
         {"shape": None},
         {"rows": [("a/x", 5, A)]},
-        {"books": Balance(in_use=exactly(5))},
         {"books": Balance(limit=exactly(5))},
     ],
     ids=str,
 )
 def test_a_request_of_which_more_is_known(more: Any) -> None:
     assert alone() and not alone(**more)
+
+
+def test_what_is_in_use_without_a_limit_tells_not_what_it_was() -> None:
+    assert alone(books=Balance(in_use=exactly(5)))
 
 
 @pytest.mark.parametrize(

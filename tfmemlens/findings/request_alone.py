@@ -433,7 +433,7 @@ def _of_programs(case: Case) -> Iterator[Remedy]:
 
 def _more_is_known(moment: Moment) -> bool:
     books = moment.balance
-    return bool(_listed(moment) or books.in_use or books.limit)
+    return bool(_listed(moment) or books.limit)
 
 
 _NOTHING = 0.01
