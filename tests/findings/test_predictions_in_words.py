@@ -68,3 +68,26 @@ def test_the_batch_of_the_training_is_none_of_a_prediction(setting: str, shown: 
     report = explained(f"OOM during the prediction\n\n{setting}\n\n{_IMAGE}")
     told = dict(run_facts.facts(report, report.case.moments[0]))
     assert bool(told.get("settings")) is shown
+
+
+@pytest.mark.parametrize(
+    ("said", "predicts"),
+    [
+        ("Could you add the argument n_tiles to the plugin?", True),
+        ("I set n_tiles, but it fails while training my model.", False),
+        ("Could you add an argument for tiles?", False),
+    ],
+)
+def test_who_asks_for_tiles_predicts(said: str, predicts: bool) -> None:
+    report = explained(f"{said}\n\n{_VOLUME}")
+    assert ("training" not in report.verdict) is predicts
+    assert ("n_tiles" in report.actions[0].remedy.text) is predicts
+
+
+def test_without_a_shape_its_tiles_are_what_to_lower() -> None:
+    text = (
+        "ResourceExhaustedError                    Traceback (most recent call last)\n"
+        "Cell In[4], line 2\n      1 x = load()\n----> 2 labels, more = net.predict_instances(x)\n\n"
+        "ResourceExhaustedError: Graph execution error:\n"
+    )
+    assert offered(text) == ["smaller-prediction-batch", "read-the-log"]

@@ -22,7 +22,7 @@ from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of, 
 from tfmemlens.findings.support.stated_weights import STATED_MATRIX
 from tfmemlens.findings.support.tiny_pools import left_by_others
 from tfmemlens.findings.support.told_mechanism import told_mechanism
-from tfmemlens.findings.support.tool_settings import tool
+from tfmemlens.findings.support.tool_settings import in_tiles, tool
 from tfmemlens.findings.support.traceback_place import of_the_node
 from tfmemlens.findings.support.verdict import OF_A_FILE
 from tfmemlens.model.case import Case, Moment
@@ -264,6 +264,10 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
             f"train with a smaller batch{half}: that helps most trainings; if it fails at a batch of 1, too,"
             " make the samples or the model smaller",
             slug="smaller-batch",
+        )
+    elif moment.request and (tiles := in_tiles(case, moment.request)):
+        yield Remedy(
+            f"predict in tiles, more of them the less it takes: {tiles}", slug="smaller-prediction-batch"
         )
     elif run.training or (moment.request and other_than_training(case, moment.request)):
         yield Remedy("smaller inputs: smaller images, shorter sequences", slug="smaller-input")

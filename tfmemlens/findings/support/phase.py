@@ -83,6 +83,8 @@ def other_than_training(case: Case, request: Request) -> tuple[str, Line | None]
 
 _PREDICTS_ALL = regex(r"\.predict_instances(?:_big)?\(")
 """A call of programs that people use with trained models, which no training makes."""
+_IN_TILES = "tool: CSBDeep"
+"""What names the tiles in which such programs predict, or their family."""
 
 
 def _predicts_alone(case: Case, request: Request) -> Line | None:
@@ -91,6 +93,9 @@ def _predicts_alone(case: Case, request: Request) -> Line | None:
     trains = any(map(told.shows, ("training", "training in words", "fitting")))
     if trains or request.owner.phase is Phase.GRADIENT:
         return None
+    tiled = told.shows(_IN_TILES)
+    if tiled and "n_tiles" in tiled.text:
+        return tiled
     return next((line for line in told.code if _PREDICTS_ALL.search(line.text)), None)
 
 
