@@ -19,6 +19,7 @@ _IMAGE = oom("1,32,1024,1024", "net/conv_1/Conv2D")
         "Out of memory when I call `predict` on a large image",
         "It crashes while executing predict",
         "OOM during the prediction",
+        "OOM while running inference on a scan",
     ],
 )
 def test_words_of_a_prediction_are_read(said: str) -> None:
@@ -63,7 +64,10 @@ def test_a_net_of_csbdeep_is_known_by_its_layers() -> None:
     assert "n_tiles" not in explained(other).actions[0].remedy.text
 
 
-@pytest.mark.parametrize(("setting", "shown"), [("train_batch_size = 3", False), ("batch_size = 3", True)])
+@pytest.mark.parametrize(
+    ("setting", "shown"),
+    [("train_batch_size = 3", False), ("trained with a batch_size = 3", False), ("batch_size = 3", True)],
+)
 def test_the_batch_of_the_training_is_none_of_a_prediction(setting: str, shown: bool) -> None:
     report = explained(f"OOM during the prediction\n\n{setting}\n\n{_IMAGE}")
     told = dict(run_facts.facts(report, report.case.moments[0]))

@@ -15,6 +15,7 @@ _IMAGE = "\n\n" + oom("1,32,1024,1024", "net/conv_1/Conv2D")
     [
         ("I have been using this net for over 8 months and all of a sudden it fails:", True),
         ("It worked fine until yesterday.", True),
+        ("I was able to train my net until yesterday.", True),
         ("Yesterday the same script ran well, today I get this:", True),
         ("It worked for 8 epochs and then failed.", False),
         ("I want to use it for two months of data.", False),

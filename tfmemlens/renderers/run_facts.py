@@ -24,7 +24,7 @@ _OTHER_SETTINGS = frozenset(
     }
 )
 """What rules ask for, and a reader who looks for memory does not."""
-_OF_A_TRAINING = regex(r"(?i)(?:\b|_)train\w*[-_ ]?batch")
+_OF_A_TRAINING = regex(r"(?i)(?:\b|_)train\w*(?:[-_ ]?batch|\b[^.;\n]{0,60}\bbatch)")
 
 
 def facts(report: Report, moment: Moment) -> list[tuple[str, list[str]]]:

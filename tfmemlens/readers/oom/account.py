@@ -313,7 +313,7 @@ _CIRCUMSTANCES = {
         r"|\b(?:during|in|while|when(?: I| we)?|at) (?:the )?(?:prediction|inference|predict(?:ing)?"
         r"|inferring)\b"
         r"|\b(?:when|while) (?:I |we )?(?:\w+ ){0,2}?(?:running|run|calling|call|executing|execute|using)"
-        r" (?:the )?[`'\"]?(?:\w+\.)?predict(?:ions?|ing)?\b))"
+        r" (?:the )?[`'\"]?(?:\w+\.)?(?:predict(?:ions?|ing)?|inference)\b))"
     ),
     "searching": regex(
         r"(?i)\bkeras[- _]?tuner\b|\bhyperband\b|\bbayesianoptimization\b|\boptuna\b|\bhyperopt\b|\btalos\b"

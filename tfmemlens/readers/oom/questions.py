@@ -141,8 +141,8 @@ RAN_BEFORE = LineRule(
 WORKED_FOR_LONG = LineRule(
     r"(?i)\b(?:us(?:ed|ing)|work(?:ed|ing)|r[au]n(?:ning)?) (?:\w+ ){0,6}?(?:for|since) (?:\w+ ){0,3}?"
     r"(?:weeks|months|years)\b[^?\n]{0,60}?\b(?:sudden(?:ly)?|out of (?:nowhere|the blue)|now|today)\b"
-    r"|\b(?:work(?:ed|ing)|r[au]n(?:ning)?) (?:\w+ ){0,3}?(?:until|till|up to) (?:yesterday|today|last week"
-    r"|this (?:week|morning)|recently|a few days ago)\b"
+    r"|\b(?:work(?:ed|ing)|r[au]n(?:ning)?|(?:able to|could) \w+) (?:\w+ ){0,3}?"
+    r"(?:until|till|up to) (?:yesterday|today|last week|this (?:week|morning)|recently|a few days ago)\b"
     r"|\byesterday\b[^.?\n]{0,40}\b(?:work(?:ed|ing)|ran|fine)\b[^?\n]{0,60}\b(?:today|now)\b",
     "I have been using this model for over 8 months and all of a sudden it fails",
     "It worked fine until yesterday",
