@@ -237,3 +237,23 @@ def test_a_graphs_bar_reaches_up_for_half_of_what_pasts_add_and_its_limit_for_al
     (timeline,) = estimate_graph(UNET, settings, ["Adam"]).timelines
     assert (timeline.lower_error_share, timeline.error_share) == pytest.approx((0.12, above))
     assert limits == pytest.approx([max(0.12, more)])
+
+
+@pytest.mark.parametrize(
+    ("later", "told", "below"), [(100, 100, 0.10), (110, 100, 0.10), (120, 120, 0.375), (250, 250, 0.70)]
+)
+def test_a_step_that_takes_more_later_is_told_as_that_and_its_bar_holds_the_first(
+    later: int, told: int, below: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """TensorFlow 1.15: 93 MiB in the first steps of two LSTM layers, 248 within twelve."""
+
+    def walked(*_: object, steps: int, late: bool, **__: object) -> Timeline:
+        size = later if late else 83 if steps < 4 else 100
+        return timeline(row("a", size, 0, 1), ran=(("a", 0, 1),))
+
+    monkeypatch.setattr(graph_capture, "of_graph", walked)
+    settings = StepSettings(2, threads=1, workers=1, onednn=False)
+    found = estimate_graph(UNET, settings, ["Adam"])
+    (step,) = found.timelines
+    assert (step.peak_bytes // MIB, step.lower_error_share) == (told, pytest.approx(below, abs=0.01))
+    assert any("the first take about 83.00 MiB" in note.text for note in found.notes) == (told != 100)

@@ -28,7 +28,7 @@ from tfmemlens.values import replace
 
 Shape = tuple["int | None", ...]
 ALLOCATOR = {"cpu": "bfc_cpu_allocator_for_gpu", "gpu": "GPU_0_bfc"}
-_STEPS = 4
+STEPS = 4
 _FIRST_OF_KERAS_3 = (2, 16)
 _INPUTS = roles.PLACEHOLDERS | {"_Arg"}
 _KERAS_TARGET = regex(r"_targets?(?:_\d+)?\Z")
@@ -49,7 +49,7 @@ def of_graph(
     optimized: bool = False,
     held_inputs: bool = False,
     variant: int = 0,
-    steps: int = _STEPS,
+    steps: int = STEPS,
     notes: list[str] | None = None,
     unknown: dict[str, int] | None = None,
     onednn: bool = False,
