@@ -199,9 +199,8 @@ def test_the_bar_leaves_out_a_fifth_of_the_ways_above_the_likely_one(
     monkeypatch.setattr(keras_capture, "predict", lambda *_: ways(lenet, 1, 1.5))
     (timeline,) = keras_capture.capture(lenet.network, settings).timelines
     below, above = 1 - 0.93, 1.11 * 1.5 - 1 - 0.2 * 1.11 * 0.5
-    assert (timeline.lower_error_share, timeline.error_share) == pytest.approx(
-        drawn_in(below, above), abs=0.001
-    )
+    assert timeline.error_share == pytest.approx(drawn_in(below, above)[1], abs=0.001)
+    assert timeline.lower_error_share == 0.15  # every bar reaches so far down
     assert timeline.needed_limit is not None
     assert timeline.needed_limit.high_bytes >= 1.66 * timeline.peak_bytes
 
@@ -236,7 +235,7 @@ def test_a_graphs_bar_reaches_up_for_half_of_what_pasts_add_and_its_limit_for_al
     settings = StepSettings(2, threads=1, workers=1, onednn=False)
     (timeline,) = estimate_graph(UNET, settings, ["Adam"]).timelines
     assert (timeline.lower_error_share, timeline.error_share) == pytest.approx((0.12, above))
-    assert limits == pytest.approx([max(0.12, more)])
+    assert limits == pytest.approx([max(0.15, more)])  # what a limit is found with at least
 
 
 @pytest.mark.parametrize(
