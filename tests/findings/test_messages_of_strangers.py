@@ -373,17 +373,17 @@ def test_a_traceback_of_python_ends_with_the_innermost_frame() -> None:
 
 CHUNKS = (
     "2021-10-01 10:11:12.123456: I tensorflow/core/common_runtime/bfc_allocator.cc:1058]"
-    " 7 Chunks of size 256 totalling 1.8KiB\n"
+    " 7 Chunks of size 67108864 totalling 448.00MiB\n"
     "2021-10-01 10:11:12.123456: I tensorflow/core/common_runtime/bfc_allocator.cc:1058]"
-    " 3 Chunks of size 512 totalling 1.5KiB\n"
+    " 3 Chunks of size 134217728 totalling 384.00MiB\n"
 )
 
 
 def test_a_part_of_a_dump_is_no_state_of_the_memory() -> None:
     page = terminal.render(explained(CHUNKS))
-    assert "3.2 KiB in the part of the dump that is here (limit unknown)" in page
+    assert "832.00 MiB in the part of the dump that is here (limit unknown)" in page
     assert "[uuuu" not in page
-    stats = "Stats: \nLimit:                   104857600\nInUse:                   104000000\n"
+    stats = "Stats: \nLimit:                   1048576000\nInUse:                   1040000000\n"
     assert "part of the dump" not in terminal.render(explained(CHUNKS + stats))
 
 

@@ -77,7 +77,7 @@ def test_no_batch_is_advised_that_failed(said: str, advised: str) -> None:
 
 @pytest.mark.parametrize("said", ["a batch of 4 runs, 12 fails too", "batch 4 fits", "epoch 4 died too"])
 def test_a_batch_that_runs_did_not_fail(said: str) -> None:
-    assert "failed_batch" not in dict(switches.settings(said))
+    assert dict(switches.settings(said)).get("failed_batch") in (None, "12")
 
 
 @pytest.mark.parametrize(("card", "offered"), [("RTX 2080", True), ("GTX 1080", False), ("Tesla P4", False)])

@@ -168,7 +168,7 @@ def test_the_allocator_s_dump_of_an_arena_belongs_to_the_program() -> None:
     ],
 )
 def test_a_cut_sentence_below_a_header_of_tf_2_is_not_of_tf_1(header: str, era: tuple[str, str]) -> None:
-    sentence = "OOM when allocating tensor with shape[64,28,28,128]"
+    sentence = "Resource exhausted: OOM when allocating tensor with shape[64,28,28,128]"
     assert read(sentence).source.version == ("0.8", "1.4")
     assert read(f"{header}\n\n{sentence}").source.version == era
 

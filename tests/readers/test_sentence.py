@@ -83,7 +83,9 @@ class TestTheSentence:
         "text, era",
         [
             ("OOM when allocating tensor with shapedim { size: 40 }", (FIRST, (0, 7))),
-            ("OOM when allocating tensor with shape[8]", ((0, 8), (1, 4))),
+            ("Resource exhausted: OOM when allocating tensor with shape[8]", ((0, 8), (1, 4))),
+            ("# Resource exhausted: OOM when allocating tensor with shape[8]", (FIRST, LAST)),
+            ("OOM when allocating tensor with shape[8]", (FIRST, LAST)),
             ("OOM when allocating tensor with shape[8] x", (FIRST, LAST)),
             ("OOM when allocating tensor with shape[8] and type float", (FIRST, LAST)),
             (f"OOM when allocating tensor with shape[8] on {GPU}", (FIRST, LAST)),

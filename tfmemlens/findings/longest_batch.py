@@ -191,7 +191,8 @@ def _of_a_padded_batch(index: int, moment: Moment, request: Request, line: Line,
 
 
 _JOINT = regex(
-    r"(?i)(?=\S*(?:conformer|transducer|contextnet|rnn_?t(?:_|/)|citrinet))\S*(?:/|_)joint(?:_(?:vocab|net\w*|enc|pred|dense|out\w*|ffn\w*|\d+))?/"
+    r"(?i)(?=\S*(?:conformer|transducer|contextnet|rnn_?t(?:_|/)|citrinet))\S*(?:/|_)joint"
+    r"(?:_(?:vocab|net\w*|enc|pred|dense|out\w*|ffn\w*|\d+))?/"
 )
 """A layer of the network that joins a transducer's encoder and its prediction."""
 _SHORTER_SPEECH = Remedy(

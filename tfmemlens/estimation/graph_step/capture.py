@@ -62,8 +62,8 @@ lay above half of it and what the bar has beside it (a past of 11 %, the truth 1
 whole, and none was lower for it: 96 % of the 135 lie inside either way.
 """
 _LIMIT_SHARE = 0.15
-"""The bar that a limit is found with at least: of 12 graphs of TensorFlow 1.15 with a tenth more than the peak
-as their limit three failed, of 16 with a tenth to a sixth more none.
+"""The bar that a limit is found with at least: of 12 graphs of TensorFlow 1.15 with a tenth more than the
+peak as their limit three failed, of 16 with a tenth to a sixth more none.
 """
 RECORDED_ERROR_SHARE = 0.17
 """Three small subclassed models in TensorFlow 2.11 and 2.21 were predicted 13 to 16 % too high."""

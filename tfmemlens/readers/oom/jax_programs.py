@@ -8,7 +8,8 @@ from tfmemlens.readers.oom.rules import LineRule
 
 WEATHER = LineRule(
     r"(?i)\b(?:graph|gen)cast\w*\b|\bai[-_]models[-_]graphcast\b|\bweathernext\b|\bneuralgcm\b"
-    r"|[/\\]graphcast[/\\]|\bgnn_msg_steps\b|(?<![a-z])source-(?:era5|hres)_date-\d|\b(?:mesh2grid|grid2mesh)_gnn\b",
+    r"|[/\\]graphcast[/\\]|\bgnn_msg_steps\b|(?<![a-z])source-(?:era5|hres)_date-\d"
+    r"|\b(?:mesh2grid|grid2mesh)_gnn\b",
     "The operational GraphCast at 0.25 degrees",
     'File "site-packages/ai_models_graphcast/model.py", line 240, in run',
     "model = neuralgcm.PressureLevelModel.from_checkpoint(ckpt)",
