@@ -319,7 +319,7 @@ def _is_named_by_the_program(case: Case, ours: Sequence[Finding]) -> bool:
 
 def _says_what_to_change(case: Case, ours: Sequence[Finding], actions: Sequence[Action]) -> bool:
     """Whether a cause is told, and something to change: how to learn which layers hold the rest helped nobody
-    there (of 12 such actions in a blind round none was judged useful); `--full` still has it.
+    there (of ten such actions in a blind round none was judged useful); `--full` still has it.
     """
     if case.capture.live_model is not None or not ours:
         return False
