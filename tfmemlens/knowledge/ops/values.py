@@ -294,6 +294,17 @@ def permuted(site: ShapeContext) -> list[Dims | None]:
     return [tuple(value[source.index(letter)] for letter in target) if len(value) == len(source) else None]
 
 
+def transposed(site: ShapeContext) -> list[Dims | None]:
+    """The numbers of a matrix by its columns, as the gradient of a Tile orders repetitions and sides."""
+    value, shape, order = site.value(0), site.shape(0), site.value(1)
+    if value is None or shape is None or order is None or len(shape) != 2 or None in shape:
+        return [None]
+    rows, columns = side_of(shape, 0), side_of(shape, 1)
+    if order != (1, 0) or len(value) != rows * columns:
+        return [value if order == (0, 1) else None]
+    return [tuple(value[row * columns + column] for column in range(columns) for row in range(rows))]
+
+
 _REDUCTIONS: dict[str, Callable[[list[int]], int]] = {
     "Prod": math.prod,
     "Sum": sum,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tfmemlens.errors import MalformedNode
 from tfmemlens.knowledge.ops.shapes._context import Shape, ShapeContext
+from tfmemlens.model.tensor import format_shape
 
 
 def same(site: ShapeContext) -> list[Shape]:
@@ -61,12 +63,16 @@ def sum_of(site: ShapeContext) -> list[Shape]:
 
 
 def broadcast(shapes: Sequence[Shape]) -> Shape:
-    """NumPy's rule; an unknown dimension beside a known one that is not 1 must equal it."""
+    """NumPy's rule; an unknown dimension beside a known one that is not 1 must equal it. Raises MalformedNode
+    where sides differ that are not 1.
+    """
     if any(shape is None for shape in shapes):
         return None
     known = [shape for shape in shapes if shape is not None]
     rank = max(map(len, known))
-    sides = zip(*[(1,) * (rank - len(shape)) + shape for shape in known], strict=True)
+    sides = list(zip(*[(1,) * (rank - len(shape)) + shape for shape in known], strict=True))
+    if any(len({each for each in side if each is not None and each != 1}) > 1 for side in sides):
+        raise MalformedNode(f"{' and '.join(map(format_shape, known))} do not go together")
     return tuple(
         next((each for each in side if each is not None and each != 1), None if None in side else 1)
         for side in sides

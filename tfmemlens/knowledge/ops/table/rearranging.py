@@ -62,7 +62,9 @@ OPS = {
     "StridedSliceGrad": Op(slicing.unsliced),
     "Tile": Op(rearranging.tile, layout=Layout.FOLLOWING, batch=Batch.REPEATED),
     **each("TopK TopKV2", Op(gathering.top_k, dtypes=("T", "int32"), outputs=("values", "indices"))),
-    "Transpose": Op(rearranging.transpose, layout=Layout.REARRANGING, batch=Batch.PERMUTED),
+    "Transpose": Op(
+        rearranging.transpose, values=values.transposed, layout=Layout.REARRANGING, batch=Batch.PERMUTED
+    ),
     **each("Unique UniqueV2", Op(gathering.unique, dtypes=("T", "out_idx=int32"), outputs=("y", "idx"))),
     "Unpack": Op(rearranging.unpack, values=values.unpacked, layout=Layout.REARRANGING, batch=Batch.REDUCED),
     "UnsortedSegmentSum": Op(gathering.segments, batch=Batch.NEVER),
