@@ -60,6 +60,7 @@ def of_graph(
     workers: int = 1,
     chance: Random | None = None,
     late: bool = False,
+    pace: float = 1.0,
 ) -> Timeline:
     """The predicted timeline of one step that computes `fetches` (node names, as in Session.run).
 
@@ -73,6 +74,7 @@ def of_graph(
     samples, which `fit` copied, and it has further batches ready. `old_blocks`: what the program allocated
     before its variables and gave back after them. `workers`: so many nodes run at once, for as long as
     `chance` lets them. `late`: the step after many others, when all kernels that may count as cheap do.
+    `pace`: how many times as much as on the processor that was measured a kernel does and counts as cheap.
     `l3_bytes`: the processor's cache, which Conv3D's gradients fill.
     Raises UsageError when a fetch is not in the graph or an input's shape is not known.
     """
@@ -92,6 +94,8 @@ def of_graph(
         ready, memory, names, feeds, variables, threads, [] if notes is None else notes,
         workers=workers, chance=chance,
     )  # fmt: skip
+    if pace != 1:
+        executor.set_pace(pace)
     _complete(executor, memory)
     for block in old:
         assert block is not None, "a pool without a limit always finds room"
