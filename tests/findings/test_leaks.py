@@ -268,3 +268,24 @@ def test_the_line_that_collects_all_results_is_named_where_they_share_the_memory
 )
 def test_a_line_that_keeps_no_results_in_this_memory_is_not_named(line: str, device: str) -> None:
     assert "keeps all together" not in pipeline.explain(collecting(line, device)).verdict
+
+
+def summary(*classes: tuple[int, int], closing: str = "") -> str:
+    """A stretch of a dump's summary, without the lines round it."""
+    of_gpu = "2018-05-05 10:00:00.000000: I tensorflow/core/common_runtime/bfc_allocator.cc:680]"
+    lines = [
+        f"{of_gpu} {count} Chunks of size {size} totalling {count * size / KIB:.1f}KiB"
+        for count, size in classes
+    ]
+    return "\n".join(lines) + f"\n{closing}"
+
+
+def test_a_part_of_a_summary_tells_nothing_of_what_filled_a_device() -> None:
+    assert found(summary((40, 512), (150, 4096))) is None
+    report = pipeline.explain(summary((40, 512), (150, 4096)))
+    assert "only a part of its dump" in report.verdict
+    many = found(summary((40, 512), (150, 4 * MIB)))
+    assert many and "of the blocks that are here" in many.headline
+    stats = "Stats:\nLimit:  1048576\nInUse:   634880\nMaxInUse: 634880\n"
+    whole = found(summary((40, 512), (150, 4096), closing=f"Sum Total of in-use chunks: 620.0KiB\n{stats}"))
+    assert whole and "of what is in use" in whole.headline

@@ -19,7 +19,14 @@ from tfmemlens.findings.support.board import board
 from tfmemlens.findings.support.cut_bins import of_bins, short_of_it
 from tfmemlens.findings.support.kills import was_killed
 from tfmemlens.findings.support.prose_advice import of_a_server
-from tfmemlens.findings.support.rows import NEARLY_FULL, attributed, held, on_host, requests
+from tfmemlens.findings.support.rows import (
+    LEAST_OF_A_DEVICE,
+    NEARLY_FULL,
+    attributed,
+    held,
+    on_host,
+    requests,
+)
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of, situation
 from tfmemlens.findings.support.tiny_pools import left_by_others
 from tfmemlens.knowledge.device_names import GPU
@@ -34,8 +41,6 @@ EXPLAINS = "what is in use of a full pool, else what is not; or the largest bloc
 
 _IDLE = 0.02
 """Share of the limit below which a pool is as good as empty."""
-_LEAST_OF_A_DEVICE = 256 * MIB
-"""Chunks that hold less in all explain no GPU that is full."""
 _FULL = 0.95
 """Share of the limit above which a pool has no room worth naming."""
 _WHOLE = Remedy(
@@ -285,7 +290,7 @@ def _of_a_busy_server(case: Case, moment: Moment) -> tuple[Remedy, ...]:
 
 def _of_chunks(case: Case, index: int, moment: Moment) -> Finding:
     most = max(moment.attribution.table, key=lambda row: row.total_bytes)
-    if held(moment) < _LEAST_OF_A_DEVICE:
+    if held(moment) < LEAST_OF_A_DEVICE:
         what = f"a part of a dump, {human(held(moment))} in {len(moment.attribution.table)} sizes of blocks"
         known = moment.request is not None and moment.request.failed.shape is not None
         tells = "neither what was requested nor what held the device"

@@ -40,6 +40,7 @@ from tfmemlens.findings.support.kept import (
 from tfmemlens.findings.support.largest_layer import stacking_layer
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import (
+    LEAST_OF_A_DEVICE,
     all_in_use,
     attributed,
     chunk_evidence,
@@ -92,6 +93,8 @@ def check(case: Case) -> Iterator[Finding]:
     if nameless and (any(kept_by_a_tape.check(case)) or any(samples_in_a_queue.check(case))):
         return
     for index, moment, request in nameless:
+        if _tells_too_little(moment):
+            continue
         meaning, equal = _meaning(case, moment), _of_the_request(moment, request)
         alive = equal or _of_any_size(case, moment, request)
         if not alive:
@@ -182,10 +185,18 @@ def _whole(moment: Moment) -> int:
 
 
 def _is_cut(moment: Moment) -> bool:
-    """Whether only a stretch of a dump's chunks is here, and no summary of them."""
+    """Whether only a stretch of a dump's chunks, or of its summary, is here."""
     incident = moment.incident
-    chunks = incident.chunks if incident else None
-    return bool(incident and chunks and not chunks.complete and not incident.size_classes)
+    if incident is None or moment.balance.in_use:
+        return False
+    chunks = incident.chunks
+    of_chunks = chunks is not None and not chunks.complete
+    return bool(incident.size_classes) or of_chunks
+
+
+def _tells_too_little(moment: Moment) -> bool:
+    """Whether the part of a dump that is here is too small to be what filled a device."""
+    return _is_cut(moment) and held(moment) < LEAST_OF_A_DEVICE
 
 
 def _counted(alive: list[Allocation]) -> str:

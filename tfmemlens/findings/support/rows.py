@@ -281,6 +281,8 @@ def is_full(case: Case, moment: Moment, left: float = 0.01) -> bool:
     return bool(free and limit and limit.bytes and free.high < left * limit.bytes)
 
 
+LEAST_OF_A_DEVICE = 256 * MIB
+"""Chunks that hold less in all explain no GPU that is full."""
 NEARLY_FULL = 0.1
 """Of the limit: where less is free the device is nearly full, and the pieces are those of its last bytes."""
 
