@@ -11,6 +11,7 @@ from tfmemlens.readers.oom.sentence import OomMessage, SentenceCollector
 
 GPU = "/job:localhost/replica:0/task:0/device:GPU:0"
 PLAIN = f"OOM when allocating tensor with shape[8,32] and type float on {GPU} by allocator GPU_0_bfc"
+BARE = "OOM when allocating tensor with shape[8,32]"
 
 
 def collected(*lines: str, origin: str = "") -> SentenceCollector:
@@ -157,6 +158,21 @@ class TestTags:
         found = told(PLAIN, "[[{{node a}}]]", "[[{{node a}}]] [[b/PartitionedCall]]", "[[c]]")
         assert (found.node, found.also) == ("a", ["b/PartitionedCall", "c"])
         assert found.caller == "b/PartitionedCall"
+
+    @pytest.mark.parametrize(
+        ("message", "receiver", "node"),
+        [
+            (BARE, "cpu", None),  # was told of the failure of another
+            (f"{BARE} and type float on /device:GPU:0 by allocator GPU_0_bfc", "CPU", None),
+            (f"{BARE} and type float on /device:CPU:0 by allocator cpu", "CPU", "steps/_7"),
+            (BARE, "gpu", "steps/_7"),
+        ],
+    )
+    def test_what_waits_for_a_copy_on_the_cpu(self, message: str, receiver: str, node: str | None) -> None:
+        tag = f'[[Node: steps/_7 = _Recv[recv_device="/task:0/{receiver}:0", tensor_type=DT_INT32]()]]'
+        found = told(message, tag)
+        assert found.node == node
+        assert bool(found.attributes) is bool(node)
 
     def test_a_tag_that_was_cut(self) -> None:
         found = told(PLAIN, '[[Node: conv/Conv2D = Conv2D[T=DT_FLOAT, data_format="NHWC", _devi')

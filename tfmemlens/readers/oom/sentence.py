@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from tfmemlens.knowledge.ops import roles
 from tfmemlens.knowledge.stack_frames import project_frame, user_frame
 from tfmemlens.model.incident import Argument, Frame
 from tfmemlens.model.line import Line
@@ -666,6 +667,9 @@ class SentenceCollector:
             if node:
                 telling.also.append(node)
             return
+        if telling.node is None and _waits_for_a_copy(telling, groups):
+            telling.era = narrow(telling.era, _tag_era(groups))
+            return
         telling.node = node
         telling.op = telling.op or groups["op"]
         if groups["attrs"]:
@@ -678,6 +682,19 @@ class SentenceCollector:
         elif source:
             self._ran_through(source["file"])
         telling.era = narrow(telling.era, _tag_era(groups))
+
+
+_TO_THE_CPU = regex(r"(?i)\brecv_device=\"[^\"]*\bcpu:\d")
+_OF_THE_CPU = regex(r"(?i)\bcpu\b|host")
+
+
+def _waits_for_a_copy(telling: Context, groups: dict[str, str | None]) -> bool:
+    """Whether a node receives on the CPU what a GPU sends, and no message says that the CPU's memory ran out:
+    a bystander that was told of the failure, whose type and device are none of the tensor's.
+    """
+    receives = groups["op"] in roles.RECEIVES and _TO_THE_CPU.search(groups["attrs"] or "")
+    stated = (telling.device or telling.allocator or "") if isinstance(telling, OomMessage) else ""
+    return bool(receives) and not _OF_THE_CPU.search(stated)
 
 
 def _op_alone(text: str) -> str | None:
