@@ -29,6 +29,10 @@ def explained(text: str) -> Report:
             "where it does not happen",
         ),
         ("It only occurs on the GPU.", "where it does not happen"),
+        ("It fails since I started using my own callback.", "what was changed before"),
+        ("But I get an error when I start to train.", None),  # the run, and no change of it
+        ("I get out of memory since I started the training.", None),
+        ("I get out of memory when I convert the model.", None),
         ("It worked well until I changed to TensorFlow 2.4.", None),
         ("It works well since I added a callback.", None),
         ("Did it begin after I switched to my own layer?", None),

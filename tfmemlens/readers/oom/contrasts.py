@@ -271,7 +271,7 @@ _NOT_THERE = regex(
 """The text says where the failure is not to be seen: with another optimizer, version, machine or call."""
 _CHANGES = (
     r"(?:rewrote|rewritten|chang|modif|add|replac|switch|mov|introduc|refactor|enabl|us|swapp|edit"
-    r"|convert|start"
+    r"|convert(?=ed)|start(?=ed (?:us|to use\b|with\b|apply))"
     r"|wrapp|turn)(?:ed|ied)?\b(?!ed)(?![^.;]{0,40}\b(?:tensorflow|keras|tf|cuda|cudnn|driver"
     r"|version|release|batch)\b)"
 )
