@@ -32,7 +32,8 @@ BATCH_OF_ONE = LineRule(
     r"|\bbatch(?:[- _]?size)? (?:of )?(?:1|one) (?:per|on each|for each) (?:TPU )?(?:core|device|chip|GPU)\b"
     r"(?![^.!?\n]{0,60}\b(?:works?|worked|fine|helps?|fits)\b)"
     r"|\bIMAGES_PER_GPU\b\s{0,24}(?:(?:=|:|is|was|to|already|set|at) ?){0,4}\s{0,4}1\b"
-    r"|batch[- _]?size[^\n]{0,12}(?:\u8c03\u6210|\u6539\u6210|\u8bbe\u4e3a|\u8bbe\u6210|\u964d\u5230|\u4e3a)"
+    r"|batch[- _]?size[^\n]{0,12}"
+    r"(?:[\u8c03\u6539\u51cf\u8bbe\u964d][\u5c0f\u4f4e\u7f6e]?[\u5230\u6210\u81f3]|\u4e3a)"
     r"(?:\u4e86)? ?1(?!\d)",
     "Batch size is always 1.",
     "even with a batch size of 1 it fails",
@@ -47,6 +48,7 @@ BATCH_OF_ONE = LineRule(
     "I tried to reduce the batch (until 1)",
     "with fp16 and batch size 1, but it still runs out of memory",
     "batch_size\u6211\u5df2\u7ecf\u8c03\u6210\u4e861",
+    "batch size\u4e00\u76f4\u51cf\u5c0f\u5230 1",
     needs=("atch", "images_per", " per core", " per device", " per chip", " per gpu", "one "),
 )
 """The text says that a batch is one sample."""
