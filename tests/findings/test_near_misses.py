@@ -675,6 +675,10 @@ CASES: dict[str, tuple[str, str]] = {
         oom("300000,64", "gradients/SquaredDifference_grad/mul"),
     ),
     "tpu-padding": (TPU.replace("UNPADDED", "1.00G"), TPU.replace("UNPADDED", "31.00G")),
+    "rows-of-lookups": (
+        oom("900000,128", "gradients/concat"),
+        oom("900000,128", "gradients/split_grad/concat"),
+    ),
     "gathered-sparse-gradient": (
         oom("81920,512", "DistributedAdamOptimizer_Allreduce/HorovodAllgather_gradients_concat_0"),
         oom("81920,512", "DistributedAdamOptimizer_Allreduce/HorovodAllreduce_gradients_concat_0"),
