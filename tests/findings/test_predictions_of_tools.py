@@ -51,6 +51,20 @@ def test_a_graph_that_is_run_is_fed_less() -> None:
     )
 
 
+def test_a_graph_that_is_run_for_one_sample_is_fed_a_smaller_one() -> None:
+    allocator = "W tensorflow/core/common_runtime/bfc_allocator.cc:275]"
+    text = (
+        f"{allocator} Stats: \nLimit: 9000000000\nInUse: 8000000000\nMaxInUse: 8900000000\n\n"
+        f"{allocator} Ran out of memory trying to allocate 1.50GiB.  See logs for memory state.\n"
+        "W tensorflow/core/framework/op_kernel.cc:968] Resource exhausted: OOM when allocating tensor with"
+        f" shape[{{}}]\nTraceback (most recent call last):\n{RUNS}"
+    )
+    said = first(text.format("1,32,3072,4096"))
+    assert "fewer samples" not in said and "for one sample" in said
+    assert "for one sample" not in first(text.format("4,32,3072,1024"))
+    assert "fewer samples" in first(text.format("1,402653184"))  # a row may be anything
+
+
 def test_a_process_that_parallel_started_was_killed() -> None:
     text = "subprocess.CalledProcessError: Command 'make_examples' returned non-zero exit status 247.\n"
     assert "The process was killed from outside" in explained(text).verdict

@@ -94,6 +94,12 @@ def in_pieces(case: Case, moment: Moment) -> Remedy | None:
             " (fewer samples, or smaller ones), or shard it over devices"
         )
         return Remedy(text, slug="in-pieces")
+    elif _RUNS_A_GRAPH.search(failed.source_text or "") and _of_one_sample(failed):
+        text = (
+            f"{where} runs the graph that needs this, for one sample by its first dimension of 1: give it a"
+            " smaller one (an image of half the sides takes a quarter), or the same in overlapping tiles"
+        )
+        return Remedy(text, slug="smaller-input")
     elif _RUNS_A_GRAPH.search(failed.source_text or ""):
         text = (
             f"{where} runs the graph that needs this: feed it fewer samples at a time (a smaller minibatch,"
@@ -120,6 +126,16 @@ def _rows_of_a_table(failed: FailedRequest) -> int | None:
     shape = failed.shape or ()
     rows, width = shape if len(shape) == 2 else (None, None)
     return rows if rows and width and rows >= _LEAST_ROWS and width <= _WIDEST else None
+
+
+_LEAST_AXES = 4
+"""Of a feature map: the sample, its sides and its channels."""
+
+
+def _of_one_sample(failed: FailedRequest) -> bool:
+    """Whether it is the map of a single sample, which no smaller batch makes smaller."""
+    shape = failed.shape or ()
+    return len(shape) >= _LEAST_AXES and shape[0] == 1
 
 
 _RUNS_A_GRAPH = regex(r"\bsess(?:ion)?\.run\(")
