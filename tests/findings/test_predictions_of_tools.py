@@ -39,7 +39,24 @@ def test_what_beam_puts_together_is_bounded_though_the_text_trains_as_well() -> 
 )
 def test_words_of_a_prediction_leave_out_what_training_keeps(told: str, trains: bool) -> None:
     verdict = explained(f"{told}\n{oom('1,32,62,512,512', 'model_3/conv3d_49/Conv3D')}").verdict
-    assert ("training keeps" in verdict) is trains
+    assert ("training would keep" in verdict) is trains
+    assert "training keeps" not in verdict
+
+
+@pytest.mark.parametrize(
+    ("told", "late"),
+    [
+        ("It handles about 150 pictures and then it fails.", True),
+        ("It fails with these 150 pictures and I have no idea.", False),
+        ("I train on 150 images and then it fails.", False),
+    ],
+)
+def test_images_that_went_well_before_are_told(told: str, late: bool) -> None:
+    image = "[[Node: enc/Conv2D_3 = Conv2D[T=DT_FLOAT]()]]"
+    failed = "ResourceExhaustedError: OOM when allocating tensor with shape[1,64,1200,1500] and type float on"
+    report = explained(f"{told}\n{failed} /device:GPU:0 by allocator GPU_0_bfc\n\t {image}\n")
+    assert ("others went well before" in report.verdict) is late
+    assert (report.actions[0].remedy.slug == "finalize-graph") is late
 
 
 def test_a_graph_that_is_run_is_fed_less() -> None:

@@ -67,7 +67,8 @@ def check(case: Case) -> Iterator[Finding]:
         size = " x ".join(map(str, sides))
         asked = _asked_for(case, request, max(sides))
         size += f" ({asked[1].place} asks for {asked[0]})" if asked else ""
-        kept = ", and training keeps one and more for each layer of this size" if trains is not False else ""
+        late = case.capture.surroundings.shows("failing late") if trains is not True else None
+        kept = f"; {late.place} says that others went well before" if late else _KEPT[trains]
         kept += f": a batch of 1 instead of {batch} hardly fits, either" if batch > _FEW else ""
         what = f"one {kind} of {size} makes {human(need // batch)} with {channels} channels{kept}"
         yield Finding(
@@ -80,6 +81,7 @@ def check(case: Case) -> Iterator[Finding]:
                 *((Evidence("the size that is asked for", asked[1]),) if asked else ()),
             ),
             remedies=(
+                *((_PRINT_SIZES,) if late else ()),
                 _patches(case, sides, need, trains, tiles),
                 *(remedies.offered(case, moment, "smaller-batch") if batch > 1 else ()),
                 *remedies.offered(case, moment, "mixed-precision", "recompute"),
@@ -91,6 +93,19 @@ def check(case: Case) -> Iterator[Finding]:
         )
 
 
+_KEPT = {
+    True: ", and training keeps one and more for each layer of this size",
+    None: ", and training would keep one and more for each layer of this size",
+    False: "",
+}
+"""By whether it trains; None where nothing tells."""
+_PRINT_SIZES = Remedy(
+    "print the size of each one before it is run, and freeze the graph before the loop: where this one is"
+    " larger than those that went well, shrink such ones first; where an error comes of a frozen graph, the"
+    " loop adds ops for each, which stay: build them once, and feed a placeholder",
+    "tf.get_default_graph().finalize()   # before the loop",
+    slug="finalize-graph",
+)
 _FEWER_CHANNELS = Remedy(
     "fewer channels in the layers of full size, or a strided first layer", slug="fewer-channels"
 )

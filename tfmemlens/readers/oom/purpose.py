@@ -541,6 +541,10 @@ LATE = LineRule(
     r"(?:of running|of training|iterations?|steps|runs?|trials|epochs|episodes|batches|models|calls"
     r"|evaluations|these|them|fits)\b"
     r"|\b(?:happens|occurs|crash\w*|fails) (?:\w+ )?after (?:several )?(?:hours|days)\b"
+    r"|\b(?:after|until|generat\w+|process\w*|convert\w*|handl\w+|predict\w*|styl\w+|does|did)"
+    r" (?:(?:about|around|some|the first) |~ ?){0,2}[1-9]\d{1,6}\+?"
+    r" (?:images|pictures|frames|files|videos|scans)(?: (?:well|fine|correctly))?,? (?:(?:and|but) )?"
+    r"(?:then|before|until|it|the \w+)\b"
     r"|\bafter (?:the )?(?:(?:about|around|roughly|approximately) |~ ?)?(?:a few|several|some|many"
     r"|(?:[2-9]|[1-9]\d{1,6}|\d{1,3}(?:\.\d)?k)(?: ?(?:-|\u2013|to|or) ?\d{1,7}k?)?)"
     r" (?:full |good )?(?:epochs?|batches|steps|iterations)\b(?![^.\n]{0,20}\b(?:accuracy|loss"
@@ -561,6 +565,7 @@ LATE = LineRule(
     r" (?:the )?epochs? (?:[3-9]|[1-9]\d)\b|\bnever (?:in|at|during) (?:the |its )?first\b"
     rf"|{_WELL_FOR_MANY}|{_SOME_IN}",
     "it fails a few calls in",
+    "It converts some 300+ pictures and then it stops with OOM",
     "after four times forward and backward",
     "It comes in epoch 5 or 6, never in the first",
     "after several epochs it stops with an OOM",
@@ -573,7 +578,7 @@ LATE = LineRule(
     "I observe an OOM error after a few hundred of these",
     "the OOM happens usually after hours of running",
     needs=(
-        *("after", "until", "epoch", "step", "iteration", "hours", "batches"),
+        *("after", "until", "epoch", "step", "iteration", "hours", "batches", " then", "before"),
         *("call", "run", "trial", "repe", "experiment", "configuration", "passes", "rounds", "turns"),
     ),
 )
