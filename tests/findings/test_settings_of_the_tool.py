@@ -100,3 +100,14 @@ VGG = oom("25088,4096", "vgg_16/fc6/weights/Initializer/random_uniform/RandomUni
 def test_first_values_that_find_no_room_ask_who_holds_the_gpu(text: str, first: str) -> None:
     assert texts(text)[0].startswith(first)
     assert not (text == VGG and said(text, "pool before the layer"))
+
+
+def test_a_batch_of_few_tokens_is_made_no_smaller() -> None:
+    run = 'Why is there OOM?\nt2t-trainer --model=transformer --hparams="batch_size={}" --schedule={}\n'
+    few = explained(run.format(8, "continuous_train_and_eval"))
+    assert "no smaller batch" in few.verdict
+    assert [each.remedy.slug for each in few.actions[:2]] == ["own-process", "tool-sample-length"]
+    alone = explained(run.format(8, "train"))
+    assert alone.actions[0].remedy.slug == "tool-sample-length"
+    many = explained(run.format(4096, "continuous_train_and_eval"))
+    assert "4096 -> 2048" in many.actions[0].remedy.text

@@ -22,6 +22,7 @@ from tfmemlens.findings.support.what_grows import THREADS
 from tfmemlens.findings.support.which_memory import read_as_one_array
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
+from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.values import replace
 
@@ -441,6 +442,9 @@ def _of_settings(case: Case, of_host: bool) -> Iterator[Grower]:
     used, line = known or (None, None)
     if used is None or line is None:
         return
+    if not of_host and (tokens := _tokens_of_one_sample(case, used)):
+        yield _of_one_sample(case, used, line, tokens)
+        return
     settings = {
         "smaller-batch": used.batch,
         "tool-image-size": used.images,
@@ -458,6 +462,46 @@ def _of_settings(case: Case, of_host: bool) -> Iterator[Grower]:
     )
     if remedies:
         yield Grower(f"what {used.name} is set to take at once ({line.place})", line, remedies)
+
+
+_ONE_SAMPLE = 128
+"""Tokens: a batch of fewer holds a sample or two, and no smaller one is to be had."""
+
+
+def _tokens_of_one_sample(case: Case, used: Tool) -> str | None:
+    """The batch that is stated, where it counts tokens and is so small that it decides nothing."""
+    stated = case.capture.surroundings.setting("batch_size")
+    in_tokens = stated is not None and "tokens" in used.batch
+    return (
+        stated[0] if stated and in_tokens and stated[0].isdigit() and int(stated[0]) < _ONE_SAMPLE else None
+    )
+
+
+def _of_one_sample(case: Case, used: Tool, line: Line, tokens: str) -> Grower:
+    """What is left where no smaller batch is to be had: the sample, and what runs beside the training."""
+    evaluates = case.capture.surroundings.shows("training and evaluating")
+    beside = f", or the evaluation beside the training ({evaluates.place})" if evaluates else ""
+    what = (
+        f"one long sample{beside}: a batch of {tokens} tokens ({line.place}) holds a single one, and no"
+        " smaller batch is to be had"
+    )
+    remedies = (
+        Remedy(f"{_WORDS['tool-sample-length']}: {used.lengths}", slug="tool-sample-length"),
+        _SMALLER,
+    )
+    return Grower(what, line, (_TRAIN_ALONE, *remedies) if evaluates else remedies)
+
+
+_TRAIN_ALONE = Remedy(
+    "train for one run without the evaluation, which shows whether that or the training fails",
+    "--schedule=train   # the evaluation afterwards, from a checkpoint, in a process of its own",
+    slug="own-process",
+)
+_SMALLER = Remedy(
+    "take a smaller model (of tensor2tensor another `--hparams_set`), and see with nvidia-smi whether the GPU"
+    " is free before the start",
+    slug="smaller-model",
+)
 
 
 def _chosen_by_the_tool(case: Case, used: Tool) -> Remedy | None:
