@@ -6,6 +6,7 @@ import pytest
 
 from tfmemlens import pipeline
 from tfmemlens.model.report import Report
+from tfmemlens.renderers import run_facts
 
 GROWS = "Hello,\nRAM grows at each epoch in training.\n"
 
@@ -101,3 +102,32 @@ def test_both_memories_are_not_one() -> None:
         "that memory grows" in pipeline.explain("Hello,\nGPU memory and RAM constantly increase.\n").verdict
     )
     assert "that host RAM grows" in pipeline.explain("Hello,\nRAM constantly increases.\n").verdict
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Dit was op te lossen door de cache uit te zetten.",
+        "Es wurde behoben durch eine neue Version von Keras.",
+        "C'est r\u00e9solu avec une nouvelle session.",
+    ],
+)
+def test_what_ended_it_in_other_languages(said: str) -> None:
+    assert explained(said).actions[0].remedy.slug == "what-ended-it"
+
+
+def test_what_is_not_solved_ended_nothing() -> None:
+    assert "what-ended-it" not in {each.remedy.slug for each in explained("Es ist nicht behoben.").actions}
+
+
+def test_what_is_set_below_what_ended_it_is_no_setting_of_the_failed_run() -> None:
+    failed = "Allocator (GPU_0_bfc) ran out of memory trying to allocate 40.00MiB requested by op net/Relu\n"
+    cure = (
+        'We solved it by an option of the container:\n\nOPTIONS="--env TF_GPU_ALLOCATOR=cuda_malloc_async"\n'
+    )
+    cured = pipeline.explain(f"{failed}{cure}")
+    first = cured.actions[0].remedy
+    assert first.slug == "what-ended-it" and "sets `TF_GPU_ALLOCATOR=cuda_malloc_async`" in first.text
+    assert not dict(run_facts.facts(cured, cured.case.moments[0])).get("settings")
+    above = pipeline.explain("export TF_GPU_ALLOCATOR=cuda_malloc_async\n" + failed)
+    assert dict(run_facts.facts(above, above.case.moments[0])).get("settings")

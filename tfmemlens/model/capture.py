@@ -189,6 +189,8 @@ class ComparedWays:
     """The line of quoted code that only the way that fails has."""
 
 
+_BELOW = 3
+"""Lines below the sentence that says what ended it, in which a setting is of that."""
 FINE_WITHOUT, ENDED_BY, CAUSED_BY = "fine without ", "said to end it: ", "said to be the cause: "
 NOT_THERE, CHANGED, SUSPECTED = "said not to happen: ", "said to have changed: ", "suspected: "
 ISOLATED = "fails with another value than "
@@ -328,6 +330,11 @@ class Surroundings:
     def shows(self, purpose: str) -> Line | None:
         """The first line that shows the program to do this; None where none does."""
         return dict(self.purposes).get(purpose)
+
+    def is_of_the_cure(self, line: Line) -> bool:
+        """Whether a line stands with what the text says ended the failure, or just below it."""
+        ends = [each for name, each in self.purposes if name.startswith(ENDED_BY)]
+        return any(each.source == line.source and 0 <= line.number - each.number <= _BELOW for each in ends)
 
     def setting(self, name: str) -> tuple[str, Line] | None:
         """The last value that the input shows of a setting, with its line."""

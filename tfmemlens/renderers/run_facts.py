@@ -63,11 +63,13 @@ def _progress(report: Report, moment: Moment) -> list[str]:
 
 def _settings(told: Surroundings, failed: Line | None) -> list[str]:
     """Each that bears on memory; of one that was set again, how it stood when the request failed. Where a
-    prediction failed, the batch of the training is none of it.
+    prediction failed, the batch of the training is none of it, nor is what ended the failure.
     """
     latest: dict[str, tuple[str, Line]] = {}
     predicts = told.shows("failing in prediction") is not None
     for name, value, line in told.settings:
+        if told.is_of_the_cure(line):
+            continue
         if predicts and name == "batch_size" and _OF_A_TRAINING.search(line.text):
             continue
         later = failed is not None and line.source == failed.source and line.number > failed.number

@@ -342,8 +342,17 @@ def ended_by(case: Case) -> tuple[Remedy, Line] | None:
     """The same with the line that says it."""
     if (told := _in_own_words(case, ENDED_BY)) is None:
         return None
-    text = f'try what {told[1].place} says ended it: "{_short(told[0])}"'
+    text = f'try what {told[1].place} says ended it: "{_short(told[0])}"{_set_with_it(case, told[1])}'
     return Remedy(text, slug=WHAT_ENDED_IT), told[1]
+
+
+def _set_with_it(case: Case, said: Line) -> str:
+    """The variable of the environment that the lines below the sentence set."""
+    surroundings = case.capture.surroundings
+    for name, value, line in surroundings.settings:
+        if name.isupper() and line != said and surroundings.is_of_the_cure(line):
+            return f" ({line.place} sets `{name}={value}`)"
+    return ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -211,6 +211,8 @@ _FIXED = regex(
     r"[^.]{0,30}\b(?:leak|memory|OOM)"
     r"|\b(?:seems|seemed|appears) to (?:have )?(?:fix|(?:re)?solve)[ed]{0,2} (?:it|this|that"
     r"|(?:the|my) (?:problem|issue|error|leak))\b"
+    r"|\bop te lossen (?:door|met)\b|\bopgelost (?:door|met)\b"
+    r"|\b(?:behoben|gel\u00f6st) (?:durch|mit|indem)\b|\b(?:r\u00e9solu|corrig\u00e9)e? (?:en|avec|par) \w"
     r"|\u5c31\u597d\u4e86|\u89e3\u51b3\u4e86\Z"
     rf"|{_AVOIDED_BY}"
 )
