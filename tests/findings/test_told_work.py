@@ -315,3 +315,22 @@ def test_the_first_layer_states_what_a_sample_has(first_layer: str, is_followed:
 def test_a_form_that_asks_for_the_phone_tells_of_none(line: str, of_a_phone: bool) -> None:
     verdict = pipeline.explain(f"The training is killed, RAM is full.\n{line}\n").verdict
     assert ("that an app is allowed" in verdict) is of_a_phone
+
+
+VARIES = "It fails after 90 batches with OOM.\n{}\nI use tf.contrib.seq2seq.\n"
+
+
+@pytest.mark.parametrize(
+    ("said", "longer"),
+    [
+        ("The sequence length varies from batch to batch.", True),
+        ("All batches differ in length.", True),
+        ("The batch size is 64, and the result differs.", False),
+        ("The error varies with the batch size.", False),
+    ],
+)
+def test_batches_of_longer_samples_fail_late(said: str, longer: bool) -> None:
+    report = pipeline.explain(VARIES.format(said))
+    assert ("a batch of longer samples" in report.verdict) is longer
+    first = pipeline.explain(VARIES.format(said).replace("after 90 batches", "at once"))
+    assert "a batch of longer samples" not in first.verdict

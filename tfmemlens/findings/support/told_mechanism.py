@@ -298,6 +298,7 @@ def _mechanisms(case: Case) -> Iterator[Grower]:
             line,
             (grow, _LET_OTHERS),
         )
+    yield from _of_longer_batches(case)
     for name, (what, remedies) in _OF_CIRCUMSTANCES.items():
         denied = (device and name in _OF_HOST) or (name == "before training" and told.shows("failing late"))
         denied = denied or (grows and name in _OF_ONE_STEP)
@@ -339,6 +340,31 @@ def _mechanisms(case: Case) -> Iterator[Grower]:
     if not device and told.shows("code for sessions"):
         yield from adding_ops(case)
     yield from told_work(case)
+
+
+def _of_longer_batches(case: Case) -> Iterator[Grower]:
+    """Batches of samples that differ in length, of which many went well before."""
+    told = case.capture.surroundings
+    line = told.shows("lengths that differ")
+    if line is None or framework_of(case) != TENSORFLOW or not told.shows("failing late"):
+        return
+    what = (
+        f"a batch of longer samples than those before, of which each batch has its own length ({line.place}):"
+        " with more samples in a batch one too long comes sooner"
+    )
+    yield Grower(what, line, (_PAD_ALL, _CAP_LENGTHS))
+
+
+_PAD_ALL = Remedy(
+    "pad every batch to the greatest length for one run: where it then fails at its first step, no batch of"
+    " the longest fits; where it still fails later, something grows (count input and output, both)",
+    slug="constant-shapes",
+)
+_CAP_LENGTHS = Remedy(
+    "cap the lengths, and put samples of like length together (buckets), fewer of the long ones in a batch",
+    "tf.contrib.data.bucket_by_sequence_length(...)   # TF 2: ds.bucket_by_sequence_length(...)",
+    slug="shorter-sequences",
+)
 
 
 def _under_a_tape(told: Surroundings) -> Iterator[Grower]:

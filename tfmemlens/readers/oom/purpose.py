@@ -495,6 +495,17 @@ MANY_SHAPES = LineRule(
     needs=("shape", "lengths"),
 )
 """Each call has another shape, which JAX compiles anew."""
+LENGTHS_DIFFER = LineRule(
+    r"(?i)\b(?:sequence|sentence|sample|input|source|target)s?['\u2019]? lengths?\b(?! penalty)[^.\n]{0,20}?"
+    r"\b(?:var(?:y|ies)|differs?)\b"
+    r"|\b(?:batch(?:es)?|samples|sequences|sentences)\b[^.\n]{0,20}?\b(?:var(?:y|ies)|differs?) in"
+    r" (?:size|length)\b"
+    r"|\bvariable[- ]length (?:batches|sequences|inputs|samples|sentences)\b",
+    "depending on the sample, the sequence length varies",
+    "all batches vary in length",
+    needs=("vary", "varies", "differ", "variable"),
+)
+"""The samples of one batch are longer than those of another."""
 AFTER_AN_ERROR = LineRule(
     r"(?i)\b(?:errors?|exceptions?|interrupt\w*|crash\w*)\b[^.\n]{0,120}\bmemory\b[^.\n]{0,20}\bnot"
     r" (?:being )?(?:released|freed|de-?allocated)\b"
@@ -874,6 +885,7 @@ PURPOSES = {
     "structure prediction": FOLDING,
     "pmap within jit": PMAP_IN_JIT,
     "many shapes": MANY_SHAPES,
+    "lengths that differ": LENGTHS_DIFFER,
     "fitting": FITTING,
     "after an error": AFTER_AN_ERROR,
     "scratch of cuFFT": FFT_SCRATCH,
