@@ -69,6 +69,41 @@ def test_chunks_alone_name_the_size_that_holds_most() -> None:
     assert found.headline.startswith("12 blocks of 147.00 MiB hold 1.72 GiB")
 
 
+def two_blocks(size: int, free: int) -> str:
+    lines = [("Chunk", size), ("Free ", free), ("Chunk", size)]
+    at, text = 0x7F0000000000, ""
+    for state, length in lines:
+        text += f"tensorflow/core/common_runtime/bfc_allocator.cc:668] {state} at {at:#x} of size {length}\n"
+        at += length
+    return text
+
+
+@pytest.mark.parametrize(
+    ("size", "free", "vgg", "hole"),
+    [
+        (25_088 * 4096 * 4, 90 * MIB, True, True),
+        (25_088 * 4096 * 4, 500 * MIB, True, False),  # one more has room
+        (25_088 * 4096 * 4, MIB, True, False),  # too small to be worth a word
+        (400 * MIB, 90 * MIB, False, True),
+    ],
+)
+def test_what_blocks_of_a_part_are_and_whether_another_has_room(
+    size: int, free: int, vgg: bool, hole: bool
+) -> None:
+    found = cut(two_blocks(size, free))
+    assert found is not None
+    assert ("VGG's first dense layer" in found.because) is vgg
+    assert ("has no room for another" in found.because) is hole
+    assert any(remedy.slug == "other-backbone" for remedy in found.remedies) is vgg
+
+
+def test_a_request_as_large_as_a_layer_that_many_use() -> None:
+    asked = "Allocator (GPU_0_bfc) ran out of memory trying to allocate {}MiB.  Current allocation summary"
+    known, unknown = cut(asked.format("392.00")), cut(asked.format("393.00"))
+    assert known is not None and "VGG's first dense layer" in known.because
+    assert unknown is not None and "VGG" not in unknown.because
+
+
 def test_a_list_with_names_is_no_cut_dump() -> None:
     assert cut(f"{CHUNKS}  1.00GiB from net/a/Relu\n  500.00MiB from net/b/Relu\n") is None
 

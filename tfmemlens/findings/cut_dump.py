@@ -255,6 +255,10 @@ def _of_a_head(case: Case, index: int, moment: Moment) -> Finding:
     if block := short_of_it(moment):
         because = f"{block}{of_bins(moment)}"
     failed = moment.request.failed if moment.request else None
+    size = failed.size if failed else None
+    known = framework_of(case) == TENSORFLOW and size is not None and size.low <= _FIRST_OF_VGG <= size.high
+    if known:
+        because = f"the request is{_OF_VGG.lstrip(',')}; {because}"
     return Finding(
         severity=Severity.FACTOR,
         headline=because,
@@ -262,7 +266,7 @@ def _of_a_head(case: Case, index: int, moment: Moment) -> Finding:
         explains=0,
         basis=Basis.MEASURED,
         evidence=(Evidence("where the dump begins", failed.line if failed else None),),
-        remedies=(*_smaller(case, moment), _REST),
+        remedies=(*((_LAYER_OR_MAPS,) if known else ()), *_smaller(case, moment), _REST),
         moment=index,
     )
 
@@ -316,7 +320,9 @@ def _of_chunks(case: Case, index: int, moment: Moment) -> Finding:
         else f"one block of {human(most.size_bytes)} is {share} of the blocks that are here"
     )
     copies = _may_be_copies(case, most.size_bytes, count) if size >= _NEARLY_ALL * held(moment) else ()
-    because = f"{what}; {_OF_COPIES}" if copies else what
+    known = framework_of(case) == TENSORFLOW and _known_by_size(most.size_bytes)
+    because = f"{what}; {_OF_COPIES}" if copies else f"{what}{_OF_VGG if known else ''}"
+    because += _free_beside(moment, most.size_bytes)
     return Finding(
         severity=Severity.FACTOR,
         headline=f"{what}; the request and the limit are in a part of the dump that is not",
@@ -324,7 +330,7 @@ def _of_chunks(case: Case, index: int, moment: Moment) -> Finding:
         explains=size,
         basis=Basis.MEASURED,
         evidence=tuple(Evidence("the blocks", row.line) for row in alike),
-        remedies=(*_of_a_busy_server(case, moment), *copies, _WHOLE),
+        remedies=(*_of_a_busy_server(case, moment), *((_LAYER_OR_MAPS,) if known else copies), _WHOLE),
         moment=index,
     )
 
@@ -339,6 +345,36 @@ _OF_COPIES = (
     "equal ones that are nearly all are rather one large weight with its copies (a gradient, the optimizer's"
     " slots, a second network) than outputs of many layers"
 )
+
+
+_FIRST_OF_VGG = 25_088 * 4096 * _FLOAT
+_OF_VGG = ", as large as VGG's first dense layer (25,088 x 4,096) and as 64 maps of 224 x 224 for 32 images"
+_LAYER_OR_MAPS = Remedy(
+    "if the model is a VGG16 or VGG19 with its dense layers, it is the first of them, its gradient or a"
+    " slot, which no smaller batch shrinks: leave them out (include_top=False, then global average pooling),"
+    " or take a backbone without such layers; if it is given 32 images of 224 x 224 at a time, fewer of them",
+    slug="other-backbone",
+)
+
+
+def _known_by_size(size: int) -> bool:
+    """Whether it is the size of a layer that many use, or of its usual maps."""
+    return _FIRST_OF_VGG <= size <= _FIRST_OF_VGG + _FIRST_OF_VGG // _ALIKE
+
+
+_WORTH_NAMING = 16 * MIB
+
+
+def _free_beside(moment: Moment, size: int) -> str:
+    """That the free blocks of a list are smaller than those in use, so that no other of these finds room."""
+    chunks = moment.incident.chunks if moment.incident else None
+    if chunks is None:
+        return ""
+    free = [each for each, used in zip(chunks.size_bytes, chunks.in_use, strict=True) if not used]
+    largest = max(free, default=0)
+    if not _WORTH_NAMING <= largest < size:
+        return ""
+    return f"; the largest free block in this part, {human(largest)}, has no room for another"
 
 
 def _are_alike(row: Allocation, other: Allocation) -> bool:
