@@ -236,6 +236,28 @@ def test_bins_below_the_large_ones_tell_what_is_not_in_them() -> None:
     assert "; 68 blocks of 16.00 MiB to 32.00 MiB held about 1.25 GiB" in verdict
 
 
+def test_bins_of_free_chunks_alone_tell_nothing_of_those_in_use() -> None:
+    bin_ = "Bin ({}): \tTotal Chunks: 1, Chunks in use: 0 {}KiB allocated for chunks."
+    of_old = " 10B client-requested for chunks. 0B in use in bin. 0B client-requested in use in bin.\n"
+    text = "".join(bin_.format(1024 << at, 1 << at) + of_old for at in range(4))
+    assert "whose bins are here" not in pipeline.explain(text).verdict
+    of_new = " 0B in use in bin. 0B client-requested in use in bin.\n"
+    newer = text.replace(of_old, of_new).replace("in use: 0 ", "in use: 0. ")
+    assert "whose bins are here" in pipeline.explain(newer).verdict
+
+
+def test_requests_that_are_no_failures_are_not_what_the_dump_is_of() -> None:
+    low = "".join(
+        BIN.format(low=1 << at, all=1, used=1, size="1.50MiB", held="1.50MiB") for at in range(20, 24)
+    )
+    soft = (
+        "W bfc_allocator.cc:217] Ran out of memory trying to allocate 1.50GiB. The caller indicates that this"
+        " is not a failure, but may mean that there could be performance gains if more memory is available.\n"
+    )
+    assert "line 1 could not have is no failure" in pipeline.explain(soft + low).verdict
+    assert "no failure" not in pipeline.explain(low).verdict
+
+
 def test_a_few_small_blocks_are_no_use_of_a_device() -> None:
     few = pipeline.explain("Chunk at 0x10216400000 of size 1280\nChunk at 0x10216400500 of size 65536\n")
     some = pipeline.explain("Chunk at 0x10216400000 of size 1280\nChunk at 0x10216400500 of size 2097152\n")

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from tfmemlens.findings import soft_warnings_only
 from tfmemlens.findings.support.board import board
 from tfmemlens.findings.support.cut_bins import of_bins, short_of_it
 from tfmemlens.findings.support.phase import other_than_training
@@ -189,6 +190,7 @@ def _of_a_dump(case: Case, index: int, moment: Moment) -> Iterator[Finding]:
     what = "the dump names no tensors" + ("" if asked else ", and what was asked for is not in this text")
     what = short_of_it(moment) or what
     what += of_bins(moment)
+    what += "" if asked else _no_failures(case)
     left = None if asked else _much_left(moment)
     if left:
         what += (
@@ -204,6 +206,14 @@ def _of_a_dump(case: Case, index: int, moment: Moment) -> Iterator[Finding]:
         moment=index,
         rules_out=("record-a-step",) if _is_a_scrap(moment) else (),
     )
+
+
+def _no_failures(case: Case) -> str:
+    """That the requests which the text does name are warnings alone."""
+    soft = soft_warnings_only.warnings_of(case.capture.surroundings)
+    if not soft:
+        return ""
+    return f"; what {soft[0].line.place} could not have is no failure, as it says itself"
 
 
 def _is_a_scrap(moment: Moment) -> bool:

@@ -28,7 +28,7 @@ EXPLAINS = "no bytes"
 
 def check(case: Case) -> Iterator[Finding]:
     told = case.capture.surroundings
-    soft = told.soft_warnings or _quoted(told)
+    soft = warnings_of(told)
     if not soft:
         return
     largest = max(soft, key=lambda warning: warning.size.bytes)
@@ -88,6 +88,11 @@ def empty_result(told: Surroundings) -> Line | None:
 
 
 _SIZE = regex(r"(?i)trying to allocate (?P<size>\d[\d.]{0,8}) ?(?P<unit>[KMGT]i?B)\b")
+
+
+def warnings_of(told: Surroundings) -> tuple[SoftWarning, ...]:
+    """The warnings of a log, or the one that a sentence quotes."""
+    return told.soft_warnings or _quoted(told)
 
 
 def _quoted(told: Surroundings) -> tuple[SoftWarning, ...]:

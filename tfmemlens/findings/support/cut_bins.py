@@ -37,13 +37,18 @@ def of_bins(moment: Moment) -> str:
     known, last = sum(each.in_use.bytes for each in state.bins), state.bins[-1]
     if known >= _LITTLE:
         return _of_the_fullest(max(state.bins, key=lambda each: each.in_use.bytes))
-    if last.is_last or len(state.bins) < _SOME_BINS:
+    if last.is_last or len(state.bins) < _SOME_BINS or (not known and _are_of_free_chunks(last)):
         return ""
     least = human(state.bins[0].low_bytes)
     return (
         f"; blocks of {least} to {human(2 * last.low_bytes)}, whose bins are here, hold {human(known)}: what"
         " filled the device is in others, or not in this pool"
     )
+
+
+def _are_of_free_chunks(row: BinRow) -> bool:
+    """Whether a release before 1.4 printed it, whose bins have no chunks but free ones."""
+    return row.line is not None and "client-requested for chunks" in row.line.text
 
 
 def _of_the_fullest(most: BinRow) -> str:
