@@ -33,6 +33,22 @@ def test_a_protein_has_no_batch() -> None:
     assert "unified-memory" not in remedies(unified) and "more-unified-memory" in remedies(unified)
 
 
+REDUCED = (
+    "W hlo_rematerialization.cc:3005] Can't reduce memory use below 10.00GiB (10737418240 bytes) by"
+    " rematerialization; only reduced to 18.00GiB (19327352832 bytes), down from 18.50GiB (19864223744 bytes)"
+    " originally\n"
+)
+
+
+@pytest.mark.parametrize(("program", "folds"), [("alphafold on 700 aa", True), ("my net", False)])
+def test_a_warning_of_the_compiler_alone_tells_what_it_needs(program: str, folds: bool) -> None:
+    text = f"Running {program} with jax, I get OOM errors.\n{REDUCED}"
+    report = explained(text)
+    assert ("predicts a protein's structure" in report.verdict) is folds
+    assert "18.00 GiB" in report.verdict and "10.00 GiB" in report.verdict
+    assert ("shorter-sequences" in remedies(text)) is folds
+
+
 @pytest.mark.parametrize(
     "text",
     [

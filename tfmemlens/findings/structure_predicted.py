@@ -76,7 +76,7 @@ def check(case: Case) -> Iterator[Finding]:
         return
     unified = told.setting("TF_FORCE_UNIFIED_MEMORY")
     for index, moment, request in list(requests(case))[:1]:
-        need = request.needed_bytes or _listed(moment)
+        need = request.needed_bytes or _listed(moment) or _of_the_compiler(moment)
         refused = told.shows("unified memory refused")
         elsewhere = on_host(moment) and not _of_a_program(request)
         if need is None or elsewhere or (need < _LEAST_BYTES and not refused):
@@ -126,6 +126,12 @@ def _listed(moment: Moment) -> int | None:
     compiler = moment.incident.compiler if moment.incident else None
     sizes = moment.attribution.table.size_bytes if compiler and compiler.cut else ()
     return max((int(size) for size in sizes), default=None)
+
+
+def _of_the_compiler(moment: Moment) -> int | None:
+    """What the compiler says that the program needs, where its warning alone is in the text."""
+    compiler = moment.incident.compiler if moment.incident else None
+    return compiler.reduced_to.bytes if compiler and compiler.reduced_to and compiler.goal else None
 
 
 def _of_the_length(small: bool, alignment: bool) -> tuple[Remedy, ...]:

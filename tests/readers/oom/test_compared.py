@@ -73,7 +73,17 @@ def test_the_line_of_code_that_differs_is_found() -> None:
         ("Does it work with A?", "With B it runs out of memory."),
         ("The examples work.", "Others get killed no matter how I run them."),
         ("I used a test with one chain, which works.", "I tried to pinpoint the leak using a profiler."),
+        (
+            "I ran it using an L4 and get OOM errors.",
+            "XLA has some guards that attempt to keep constant folding from taking too long, if it can.",
+        ),
+        ("With A there is a constant increase.", "With B it runs out of memory."),
     ],
 )
 def test_what_is_no_comparison(lines: tuple[str, ...]) -> None:
     assert _compared(*lines) is None
+
+
+def test_a_constant_use_of_memory_works() -> None:
+    found = _compared("With A memory stays constant.", "With B it runs out of memory.")
+    assert found is not None and "constant" in found.works

@@ -47,7 +47,11 @@ _MEMORY = regex(
     r"|\bincreas\w*|\bdie[sd]?\b|\brun(?:s|ning)? out\b|\bran out\b"
 )
 _DOUBT = regex(r"(?i)\?|\bwonder|\b(?:should|would|could|might|may|must|can I|expect\w*)\b")
-_OF_A_PROGRAM = regex(r"\berrors_impl\b|\bOOM when allocating\b|\bshape ?\[|\bTraceback\b|Error:")
+_OF_A_PROGRAM = regex(
+    r"\berrors_impl\b|\bOOM when allocating\b|\bshape ?\[|\bTraceback\b|Error:"
+    r"|\bXLA has some guards\b|\bnecessarily a bug\b|\bfile a bug, run with envvar\b"
+    r"|\bcaller indicates that this is not a failure\b|\bThis may be okay\b"
+)
 """What a program prints is no way to run it."""
 _POINTS_BACK = regex(r"(?i)\A\W*(?:and )?(?:then|this|that|it|here|now|but (?:this|that|it|then))\b")
 _INSTEAD = regex(

@@ -57,7 +57,9 @@ _WELL = (
 )
 _WORKS = regex(
     r"(?i)\b(?:works?|worked|working|fits?|(?:runs?|running|ran)(?! out)|trains?|trained) (?:\w+ ){0,2}?"
-    rf"{_WELL}\b|\b(?:is|are|was|it's|everything(?:'s)?) (?:\w+ ){{0,2}}?{_WELL}\b|\bstable\b|\bconstant\b"
+    rf"{_WELL}\b|\b(?:is|are|was|it's|everything(?:'s)?) (?:\w+ ){{0,2}}?{_WELL}\b|\bstable\b"
+    r"|\bconstant\b(?![ -](?:fold|prop|tensor|array|value|op|node|expression|buffer|matri|growth|grow|increas"
+    r"|ris|leak|error|crash|out[ -]of|fail|thrash|paging|swap|OOM))"
     r"|(?<!n't )(?<!not )(?<!needed to )(?<!need to )(?<!trying to )(?<!tried to )(?<!want to )(?<!how to )"
     r"(?<!required to )(?<![.\w])(?:works?|worked|fits?)\b(?!\()|\bsuccessful\w*"
     r"|\beverything (?:also |then |just )?(?:trains|runs)\b"
