@@ -86,6 +86,7 @@ from tfmemlens.findings.support.host_ram.pinned import (
     is_pool_of_jax,
     is_pool_of_tensorflow,
     pinned_for_a_restore,
+    refused_by_the_driver,
     remedies_of_pinned,
     remedies_of_the_pool,
 )
@@ -198,6 +199,11 @@ def check(case: Case) -> Iterator[Finding]:
                 "this is XLA's pool of pinned host RAM, 64 GB unless it is told otherwise, and neither the"
                 " GPU's memory nor all of the machine's RAM"
             )
+            if refused_by_the_driver(case):
+                because = (
+                    "this is XLA's pool of pinned host RAM, not the GPU's memory, and it could not grow: the"
+                    " driver pinned no more for it"
+                )
         because += shared_with_the_gpu(case) + _without_a_pool(case, moment)
         restores = pinned_for_a_restore(moment)
         if restores:
@@ -446,8 +452,11 @@ def _explained(request: Request, of_host: bool) -> int | None:
 
 
 def _all_remedies(case: Case, moment: Moment, pinned: bool, said: str) -> Iterator[Remedy]:
-    if moment.request and is_pool_of_jax(moment.request.failed):
+    of_jax = moment.request is not None and is_pool_of_jax(moment.request.failed)
+    if of_jax and not refused_by_the_driver(case):
         yield MORE_PINNED
+    elif of_jax:
+        yield from remedies_of_pinned(case)
     elif moment.request and is_pool_of_tensorflow(moment):
         yield from remedies_of_the_pool(moment.request.failed)
     elif pinned and driver_at_fault(moment):

@@ -640,7 +640,7 @@ def _framework(incidents: tuple[Incident, ...], streams: list[_Stream]) -> str |
         return frameworks.JAX if apart and nobodys else framework
     if any(stream.stats.finished for stream in streams):
         return frameworks.JAX
-    if apart:
+    if apart or any(_POOL_OF_XLA in (one.request.allocator or "") for one in incidents):
         return frameworks.JAX
     if not incidents:
         return None
@@ -651,6 +651,10 @@ def _framework(incidents: tuple[Incident, ...], streams: list[_Stream]) -> str |
     if not mentions and _of_a_driver_alone(incidents) and frameworks.is_built_inside(origins):
         return frameworks.OTHER
     return frameworks.OTHER if first.compiler and not allocated else frameworks.TENSORFLOW
+
+
+_POOL_OF_XLA = "xla_gpu_host"
+"""The pool of pinned host RAM of XLA's own client; TensorFlow's has another name."""
 
 
 def _of_one_framework(

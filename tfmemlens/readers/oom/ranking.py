@@ -60,10 +60,36 @@ def _is_title(draft: IncidentDraft) -> bool:
 
 def _last_story(incidents: list[tuple[Incident, IncidentDraft]]) -> int:
     """Without an exception the best explained failure is the one to show: with a sentence, else with a dump;
-    the last of these.
+    the last of these. A heading of XLA's goes behind a log that is of pinned host RAM alone.
     """
-    told = [(bool(draft.tellings), bool(draft.executables), bool(draft.disguises)) for _, draft in incidents]
+    of_host = _is_of_pinned_ram([draft for _, draft in incidents])
+    told = [
+        (
+            not (of_host and _is_heading_of_xla(draft)),
+            bool(draft.tellings),
+            bool(draft.executables),
+            bool(draft.disguises),
+        )
+        for _, draft in incidents
+    ]
     return _first_of_workers(incidents, [index for index, each in enumerate(told) if each == max(told)])[0]
+
+
+def _is_heading_of_xla(draft: IncidentDraft) -> bool:
+    """Whether only the heading of a post says that XLA got no memory, and not which."""
+    if draft.dumps or draft.tellings or draft.disguises or len(draft.executables) != 1:
+        return False
+    program = draft.executables[0]
+    return heads_the_text(program.line) and not (program.buffers or program.sections or program.allocator)
+
+
+def _is_of_pinned_ram(drafts: list[IncidentDraft]) -> bool:
+    """Whether the driver refused to pin host RAM, and no line is of the device's memory."""
+    disguises = [part for draft in drafts for part in draft.disguises]
+    refused = any(part.what == "host" and "on host" in part.line.text for part in disguises)
+    pools = [dump.allocator or "" for draft in drafts for dump in draft.dumps]
+    of_device = any("host" not in pool for pool in pools) or any(draft.driver for draft in drafts)
+    return refused and not of_device and all(part.kind is RequestKind.HOST for part in disguises)
 
 
 def merge_ranks(incidents: list[tuple[Incident, IncidentDraft]]) -> list[tuple[Incident, IncidentDraft]]:

@@ -112,6 +112,12 @@ def is_pool_of_jax(failed: FailedRequest) -> bool:
     return (failed.allocator or "").startswith("xla_gpu_host")
 
 
+def refused_by_the_driver(case: Case) -> bool:
+    """Whether the driver itself would pin no more, so that the limit of no pool is what was met."""
+    refused = (each.request.failed for each in case.moments if each.request)
+    return any(each.kind is RequestKind.HOST and is_pinned(each) for each in refused)
+
+
 def remedies_of_pinned(case: Case) -> Iterator[Remedy]:
     if (case.capture.surroundings.setting("platform") or ("",))[0] == "WSL2":
         yield remedies.MORE_FOR_WSL
