@@ -41,8 +41,8 @@ def test_a_card_and_a_message_that_names_the_gpu_are_none() -> None:
 
 TITLE = "# RuntimeError: Resource exhausted: Out of memory while trying to allocate {} bytes.\n\n"
 POOL = (
-    "2022-03-04 05:06:07.200000: W external/org_tensorflow/tensorflow/core/common_runtime/bfc_allocator.cc:457"
-    "] Allocator ({}) ran out of memory trying to allocate 24.00MiB (rounded to 25165824)requested by op \n"
+    "2022-03-04 05:06:07.200000: W external/org_tensorflow/tensorflow/core/common_runtime/bfc_allocator.cc:45"
+    "7] Allocator ({}) ran out of memory trying to allocate 24.00MiB (rounded to 25165824)requested by op \n"
 )
 DRIVER = (
     "2022-03-04 05:06:07.300000: E external/org_tensorflow/tensorflow/stream_executor/cuda/cuda_driver.cc:79"

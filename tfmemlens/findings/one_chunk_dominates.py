@@ -28,6 +28,7 @@ from tfmemlens.findings.support.rows import (
     requests,
     tensor_in,
 )
+from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
@@ -179,7 +180,9 @@ def _of_a_dump(case: Case, index: int, moment: Moment, chunk: Allocation) -> Ite
     of_all = percent(chunk.size_bytes, all_in_use(moment))
     in_part = in_use is None and limit is None
     whole = "the blocks of this part of a dump" if in_part else "what is in use"
-    what = f"one block of {size}, one tensor, holds {of_all} of {whole}"
+    of_xla = framework_of(case) != TENSORFLOW
+    tensor = "one array or all temporaries of one program of XLA's" if of_xla else "one tensor"
+    what = f"one block of {size}, {tensor}, holds {of_all} of {whole}"
     free = limit.bytes - in_use.bytes if limit and in_use else 0
     if limit and _A_LOT * limit.bytes <= free < chunk.size_bytes:
         what += (
@@ -192,6 +195,7 @@ def _of_a_dump(case: Case, index: int, moment: Moment, chunk: Allocation) -> Ite
         explains=chunk.size_bytes,
         evidence=(Evidence(f"1 x {size}", chunk.line),),
         remedies=(
+            *((_ITS_PROGRAM,) if framework_of(case) == JAX else ()),
             Remedy(
                 f"find what takes {size} at once, and make it smaller: a prediction or an evaluation of a"
                 " whole set, a number for each word of a vocabulary at each position, a one-hot, a table or a"
@@ -204,6 +208,12 @@ def _of_a_dump(case: Case, index: int, moment: Moment, chunk: Allocation) -> Ite
     )
 
 
+_ITS_PROGRAM = Remedy(
+    "see which of your compiled programs has so much in temporaries, which XLA takes as one block: a step"
+    " that has none was given or keeps an array as large",
+    "print(jax.jit(step).lower(*args).compile().memory_analysis())",
+    slug="read-the-analysis",
+)
 _A_LOT = 0.1
 """Of the limit: so much free memory is not lost to its pieces."""
 

@@ -198,7 +198,7 @@ class _Stream:
             self.log_below = True
         if LOST in line.text:
             self.gaps.append(line)
-        self.sentences.origin = cleaned.origin
+        self.sentences.origin = self.dumps.origin = cleaned.origin
         if cleaned.origin and cleaned.origin not in self.origins:
             self.origins.add(cleaned.origin)
             self.sentences.era = narrow(self.sentences.era, era_of(cleaned.origin))

@@ -4,6 +4,8 @@ spelling.
 
 from __future__ import annotations
 
+import re
+
 from tfmemlens.model.incident import BinRow, SizeClass
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
@@ -179,6 +181,8 @@ _OF_A_DUMP = RuleTable.of(
 )
 """Lines that are a dump's where none has begun."""
 
+_OF_HISTOGRAMS = "gpu_cudamallocasync_allocator"
+"""The file of TensorFlow's and XLA's that logs histograms of the driver's own pool."""
 _OF_A_FAILURE = regex(r"rounded to|requested by|summary follows")
 """What the head of a dump says and the head of a warning does not."""
 
@@ -190,12 +194,14 @@ class DumpCollector:
         self.dump: Dump | None = None
         self.finished: list[Dump] = []
         self.soft: list[tuple[Size, str, Line]] = []
+        self.origin = ""
+        """The source file that the line's prefix names."""
         self._in_stats = self._in_histogram = False
 
     def offer(self, line: Line) -> bool:
         """Take the line if it belongs to a dump."""
         text = line.text
-        if self.dump is None and not _OF_A_DUMP.likely(text):
+        if self.dump is None and not (_OF_A_DUMP.likely(text) or _OF_HISTOGRAMS in self.origin):
             return False
         if self._chunk(text, line):
             return True
@@ -236,8 +242,8 @@ class DumpCollector:
         elif HISTOGRAM.search(text):
             self._open(line)
             self._in_histogram = True
-        elif self._in_histogram and self.dump and (match := HISTOGRAM_ROW.search(text)):
-            self.dump.classes.append(SizeClass(int(match["count"]), int(match["size"]), line))
+        elif (match := self._row(text)) is not None:
+            self._count(SizeClass(int(match["count"]), int(match["size"]), line))
         elif self.dump and (match := ASYNC_POOL.search(text)):
             self._in_histogram = False
             if match["when"] == "CURRENT":
@@ -248,6 +254,23 @@ class DumpCollector:
         else:
             return False
         return True
+
+    def _row(self, text: str) -> re.Match[str] | None:
+        """A row of the histogram; where its head is cut, by the file that logs it."""
+        logged = _OF_HISTOGRAMS in self.origin
+        return HISTOGRAM_ROW.search(text) if logged or (self._in_histogram and self.dump) else None
+
+    def _count(self, row: SizeClass) -> None:
+        """Keep a row; devices print theirs at once, line by line, so of a size the largest count stands."""
+        assert row.line
+        dump, self._in_histogram = self._open(row.line), True
+        if dump.allocator is None and _OF_HISTOGRAMS in self.origin:
+            dump.allocator = "cuda_malloc_async"
+        index = next((at for at, each in enumerate(dump.classes) if each.size_bytes == row.size_bytes), None)
+        if index is None:
+            dump.classes.append(row)
+        elif dump.classes[index].count < row.count:
+            dump.classes[index] = row
 
     def _tail(self, text: str, line: Line) -> bool:
         if STATS.search(text):
