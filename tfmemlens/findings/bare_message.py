@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator
 
 from tfmemlens.findings import soft_warnings_only
+from tfmemlens.findings.support import exla
 from tfmemlens.findings.support.board import board
 from tfmemlens.findings.support.cut_bins import of_bins, short_of_it
 from tfmemlens.findings.support.phase import other_than_training
@@ -52,6 +53,9 @@ def check(case: Case) -> Iterator[Finding]:
     for index, moment in list(failures(case))[:1]:
         request = moment.request
         framework = framework_of(case)
+        if request and situation(case, moment).program == exla.ELIXIR and _is_full_dump(moment):
+            yield _of_elixir(case, index)
+            continue
         if request is None or framework not in (TENSORFLOW, JAX) or on_host(moment) or board(case):
             continue
         of_jax = tuple(of_constructs(case)) if framework == JAX else ()
@@ -103,6 +107,36 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             moment=index,
         )
+
+
+def _is_full_dump(moment: Moment) -> bool:
+    """Whether a dump says that the device's pool was full, and not what was asked for."""
+    failed, limit, used = (
+        moment.request.failed if moment.request else None,
+        moment.balance.limit,
+        moment.balance.in_use,
+    )
+    if failed is None or failed.kind is not RequestKind.DUMP or failed.size or on_host(moment):
+        return False
+    return bool(limit and used and used.bytes >= _FULL * limit.bytes)
+
+
+_FULL = 0.95
+
+
+def _of_elixir(case: Case, index: int) -> Finding:
+    """What helps a program of Elixir's, whose dump names no tensors."""
+    what = "the pool was full, the dump names no tensors, and what was asked for is not in this text"
+    if late := case.capture.surroundings.shows("failing late"):
+        what += f"; it went well before ({late.place}), so it holds more by then, or a little too much"
+    return Finding(
+        severity=Severity.FACTOR,
+        headline=what,
+        because=what,
+        remedies=tuple(exla.of_a_full_pool(case)),
+        moment=index,
+        rules_out=("record-a-step",),
+    )
 
 
 _GRADIENT = regex(

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from tfmemlens.findings import processes_on_one_device
-from tfmemlens.findings.support import code_snippets, part_for_jax, remedies
+from tfmemlens.findings.support import code_snippets, exla, part_for_jax, remedies
 from tfmemlens.findings.support.board import JETSON, board
 from tfmemlens.findings.support.contrasted import ended_by
 from tfmemlens.findings.support.jax_told import OFF_THE_GPU
@@ -85,7 +85,7 @@ def check(case: Case) -> Iterator[Finding]:
             headline=f"{likely}{library} found no memory for its {what}{where}: an OOM that does not say so",
             because=(
                 f"{likely}the library found no memory for its {what}, which lies outside"
-                f" {framework_name(case)}'s pool{_of_tensorflow_beside(case)}"
+                f" {framework_name(case)}'s pool{_of_tensorflow_beside(case)}{_taken_at_start(case)}"
             ),
             evidence=(Evidence("the message", failed.line), *_tried(case)),
             detail="" if handle else _limit(case),
@@ -446,6 +446,23 @@ def _much_was_free(library: str, case: Case) -> _Reason | None:
     return _Reason(why, Evidence("what was free", line), had_memory=True)
 
 
+def _taken_at_start(case: Case) -> str:
+    """What XLA's client took of the device when it started, and how little the library then found."""
+    told = case.capture.surroundings
+    pool, free = told.shows("a pool at start"), told.shows("memory free beside a library")
+    taken = _TAKEN.search(pool.text) if pool else None
+    left = _FREE_BESIDE.search(free.text) if free else None
+    said = []
+    if pool and taken:
+        said.append(f"the pool took {human(int(taken['bytes']))} when it started ({pool.place})")
+    if free and left:
+        said.append(f"{human(int(left['free']))} of {human(int(left['total']))} was free then ({free.place})")
+    return f": {', and '.join(said)}" if said else ""
+
+
+_TAKEN = regex(r"backend allocating (?P<bytes>\d{1,18}) bytes")
+
+
 def _for_another_reason(case: Case, moment: Moment, index: int, library: str, reason: _Reason) -> Finding:
     """A library that did not start although there was, or should have been, memory for it."""
     assert moment.request
@@ -527,6 +544,8 @@ def _remedies(case: Case, moment: Moment, library: str, handle: bool) -> Iterato
             " take memory as needed (the variable TF_FORCE_GPU_ALLOW_GROWTH=true)",
             slug="growth",
         )
+    elif situation(case, moment).program == exla.ELIXIR:
+        yield from exla.smaller_pool(case)
     elif room := _part_of_its_own(case):
         yield Remedy(
             f"its pool leaves room already ({room.place}), so look at what the process finds of the driver:"

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support import exla, remedies
 from tfmemlens.findings.support.board import board
 from tfmemlens.findings.support.cut_bins import of_bins, short_of_it
 from tfmemlens.findings.support.kills import was_killed
@@ -276,6 +276,8 @@ def _smaller(case: Case, moment: Moment) -> tuple[Remedy, ...]:
     run = situation(case, moment)
     if run.program == "TensorFlow Serving":
         return _of_a_busy_server(case, moment)
+    if run.program == exla.ELIXIR:
+        return tuple(exla.of_a_full_pool(case))
     if run.framework != TENSORFLOW:
         return ()
     text = (

@@ -253,7 +253,7 @@ _CIRCUMSTANCES = {
         rf"(?:\b(?:after|until|at|on|in|during) (?:(?:the|about|around|almost|nearly|some|over) )*{_LATER}"
         rf"|\b(?:runs?|trains?|works?|running|training)\b.{{0,40}}\bfor (?:\w+ ){{0,2}}{_LATER}"
         r".{0,20}\bbefore\b"
-        r"|\b(?:last|second|third) (?:epoch|fold|trial|model|run)\b)"
+        r"|\b(?:last|second|third) (?:training )?(?:epoch|fold|trial|model|run)\b)"
     ),
     "one call alone": regex(
         r"(?i)\A(?=.*(?:\bmemory\b|\d ?GB\b)).*\b(?:one|single|very first)"

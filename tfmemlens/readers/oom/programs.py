@@ -22,7 +22,9 @@ PROGRAM = LineRule(
     r"|\btfjs(?:-core|-layers)?\b(?!-node)|\bTensorFlowSharp\b|\bTensor[Ff]low\.NET\b|\bKeras\.NET\b"
     r"|\btflite_flutter\w*|\b[Ff]lutter\b|\bmvn (?:clean|install|package|test|verify)\b"
     r"|\busing (?:static )?Tensorflow\b(?= ?[.;])"
-    r"|\bTensorflow\.(?:Eager|Contexts|Binding)\.\w|\bTF(?:Tensor|Session)\b)",
+    r"|\bTensorflow\.(?:Eager|Contexts|Binding)\.\w|\bTF(?:Tensor|Session)\b"
+    r"|\bEXLA\b|\(exla \d|\bLivebook\b|\.livemd\b|\bElixir \d|\bBumblebee\.\w|\bMix\.install\b"
+    r"|\bNx\.(?:Serving|Defn|Tensor|default_backend)\b)",
     "\tat org.tensorflow.Session.run(Session.java:830)",
     "pods that run TF Java code",
     "a Spring Boot service that classifies images with DJL",
@@ -45,6 +47,8 @@ PROGRAM = LineRule(
     "in the Flutter app it opens and closes an interpreter",
     "run mvn clean install",
     "using static Tensorflow.Binding;",
+    "    (exla 0.9.1) lib/exla/executable.ex:18: EXLA.Executable.run/3",
+    "the notebook fine_tuning.livemd in Livebook, Elixir 1.16",
     needs=(
         "org.tensor",
         "savedmodelb",
@@ -90,6 +94,13 @@ PROGRAM = LineRule(
         "flutter",
         "tftensor",
         "tfsession",
+        "exla",
+        "livebook",
+        "livemd",
+        "elixir ",
+        "bumblebee.",
+        "mix.install",
+        "nx.",
     ),
 )
 _NAMES = (
@@ -180,6 +191,10 @@ _NAMES = (
             "tfsession",
         ),
         "C#",
+    ),
+    (
+        ("exla", "(exla", "livebook", ".livemd", "elixir", "bumblebee", "mix.install", "nx."),
+        "Elixir",
     ),
 )
 """What a program is called, by how the words that show it begin."""

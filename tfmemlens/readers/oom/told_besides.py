@@ -551,6 +551,19 @@ FREE_BESIDE = LineRule(
     needs="bytes free",
 )
 """What was free on the device when a library of CUDA's did not start, as it says itself."""
+POOL_AT_START = LineRule(
+    r"\bXLA backend allocating \d{1,18} bytes on device",
+    "XLA backend allocating 6442450944 bytes on device 0 for BFCAllocator.",
+    needs="backend allocating",
+)
+"""What XLA's client takes of a device when it starts."""
+POOL_OF_EXLA = LineRule(
+    r"\bpreallocate: false\b|\bmemory_fraction: 0?\.\d",
+    "cuda: [platform: :cuda, preallocate: false]",
+    "clients: [cuda: [platform: :cuda, memory_fraction: 0.5]]",
+    needs=("preallocate: f", "memory_fraction: "),
+)
+"""A setting of the pool in a configuration of Elixir's."""
 GRAPH_NETWORK = LineRule(
     r"(?i)(?<![a-z])(?:GNNs?|graph[- _]?nets?|graph (?:neural )?networks?|graph[- _]conv\w{0,12}|GraphSAGE"
     r"|message[- _]passing)(?![a-z])",
@@ -1189,6 +1202,8 @@ TOLD_BESIDES = {
     "an empty array": EMPTY_ARRAY,
     "a workspace beyond its limit": REFUSED_WORKSPACE,
     "memory free beside a library": FREE_BESIDE,
+    "a pool at start": POOL_AT_START,
+    "exla: a pool of its own": POOL_OF_EXLA,
     "a batch of one": BATCH_OF_ONE,
     "any batch alike": ANY_BATCH,
     "a larger batch runs": LARGER_BATCH_RUNS,
