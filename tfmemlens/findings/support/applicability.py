@@ -201,6 +201,7 @@ TABLE: dict[str, Applicability] = {
     "tidy": Applicability(program=frozenset({"Node", "TensorFlow.js"}), shell=True),
     "shard-the-data": _TENSORFLOW_CODE,
     "room-beside-the-heap": Applicability(program=frozenset({"Java"})),
+    "convert-tensor-by-tensor": Applicability(_OF_JAX),
     "pool-of-exla": Applicability(devices=_ON_GPU, program=frozenset({"Elixir"}), shell=True),
     "free-tensors-of-exla": Applicability(program=frozenset({"Elixir"}), shell=True),
     "close-tensors": Applicability(program=frozenset({"Java", "C#"}), shell=True),

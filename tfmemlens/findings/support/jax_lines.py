@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from tfmemlens.findings.support import weights_on_a_tpu
+from tfmemlens.findings.support.converted_weights import converting, of_a_conversion
 from tfmemlens.findings.support.jax_code import IN_BLOCKS, OF_ONE_LINE, shown_by
 from tfmemlens.findings.support.jax_code.changes import RECOMPUTED_STEPS
 from tfmemlens.findings.support.jax_stack import (
@@ -106,6 +107,8 @@ def made_at(case: Case, moment: Moment) -> MadeByLine | None:
     if made:
         slugs = {remedy.slug for remedy in made.remedies}
         of_weights = _OF_WEIGHTS_MADE & slugs and "smaller-generation" not in slugs
+        if of_weights and converting(told):
+            return of_a_conversion(made, weights)
         return replace(made, what=f"{made.what}; {weights.needs}") if of_weights else made
     if (
         (loads := _loader(case, moment))

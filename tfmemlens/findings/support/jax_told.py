@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 from tfmemlens.findings.support import part_for_jax
 from tfmemlens.findings.support.contrasted import DATA_ON_THE_HOST
+from tfmemlens.findings.support.converted_weights import in_host_ram
 from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.own_settings import COARSER_GRID, FEWER_STEPS_AT_ONCE
 from tfmemlens.findings.support.program_lines import code_lines
@@ -974,6 +975,8 @@ def _weights(case: Case) -> Grower | None:
     weights = stated_weights(told)
     if weights is None or told.shows("growing in words") or told.shows("saving in words"):
         return None
+    if on_host := in_host_ram(told, weights):
+        return on_host
     trains, room = told.shows("training") or told.shows("jax: a gradient"), _room(told)
     needs = weights.trained_bytes if trains else weights.bytes // 2
     if needs < _SHARE_OF_WEIGHTS * room:

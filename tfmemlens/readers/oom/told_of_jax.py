@@ -680,6 +680,19 @@ DONATING = LineRule(
     "does a jitted loop know to donate its buffer?",
     needs="donat",
 )
+CONVERTING_WEIGHTS = LineRule(
+    r"(?i)\b(?:checkpoint|model|weights?|params) (?:format )?conver(?:sion|ter|ting)\b"
+    r"|\bconver(?:t|ts|ted|ting|sion)\b[^.\n]{0,60}\b(?:checkpoints?|ckpts?|weights|safetensors|orbax"
+    r"|hugging ?face|maxtext|pytorch)\b"
+    r"|\b(?:to_hf_weights|to_maxtext|to_huggingface|convert_\w{0,40}(?:ckpt|checkpoint|weights)\w{0,20}"
+    r"|llama_or_mistral_ckpt)\b",
+    "The checkpoint conversion of a 70B model runs out of RAM",
+    "converting the weights to safetensors",
+    'File "to_hf_weights.py", line 21, in <module>',
+    "python -m maxtext.checkpoint_conversion.to_maxtext",
+    needs=("conver", "to_hf_", "to_maxtext", "to_huggingface", "mistral_ckpt"),
+)
+"""Weights are brought into another form."""
 FIGURES_COMPARED = LineRule(
     r"(?i)\bpeak (?:memory|usage)\b[^\n]{0,12}?\d[\d.,]* ?[KMG]i?B\b",
     "- jitted loop = peak memory: 2765.12 MiB, increment: 2290.14 MiB",
@@ -731,6 +744,7 @@ TOLD_OF_JAX = {
     "jax: more memory than": MORE_THAN,
     "jax: donation in words": DONATING,
     "jax: figures compared": FIGURES_COMPARED,
+    "jax: converting weights": CONVERTING_WEIGHTS,
     "jax: complexity of memory": COMPLEXITY,
     "jax: stacked by a scan": STACKED,
     "jax: programs take memory": COMPILED_TAKE,
