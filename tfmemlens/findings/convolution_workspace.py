@@ -17,7 +17,7 @@ from typing import NamedTuple
 from tfmemlens.findings import processes_on_one_device
 from tfmemlens.findings.support import code_snippets, exla, part_for_jax, remedies
 from tfmemlens.findings.support.board import JETSON, board
-from tfmemlens.findings.support.contrasted import ended_by
+from tfmemlens.findings.support.contrasted import ONE_EACH, ended_by
 from tfmemlens.findings.support.jax_told import OFF_THE_GPU
 from tfmemlens.findings.support.libraries import library_of, of_handle
 from tfmemlens.findings.support.own_tasks import share_one
@@ -86,6 +86,7 @@ def check(case: Case) -> Iterator[Finding]:
             because=(
                 f"{likely}the library found no memory for its {what}, which lies outside"
                 f" {framework_name(case)}'s pool{_of_tensorflow_beside(case)}{_taken_at_start(case)}"
+                f"{_of_ranks(moment)}"
             ),
             evidence=(Evidence("the message", failed.line), *_tried(case)),
             detail="" if handle else _limit(case),
@@ -446,6 +447,17 @@ def _much_was_free(library: str, case: Case) -> _Reason | None:
     return _Reason(why, Evidence("what was free", line), had_memory=True)
 
 
+def _of_ranks(moment: Moment) -> str:
+    """That several processes of one job found no room for a handle: most likely they share a GPU."""
+    ranks = moment.incident.ranks if moment.incident else ()
+    if len(ranks) < _SEVERAL or not of_handle(moment):
+        return ""
+    return f"; {len(ranks)} processes of one job tell of it, so see first that no two have one GPU"
+
+
+_SEVERAL = 2
+
+
 def _taken_at_start(case: Case) -> str:
     """What XLA's client took of the device when it started, and how little the library then found."""
     told = case.capture.surroundings
@@ -531,6 +543,8 @@ def _remedies(case: Case, moment: Moment, library: str, handle: bool) -> Iterato
     if framework_of(case) == JAX and share_one(case) and not _tensorflow_beside(case):
         yield from processes_on_one_device.parts(case, share_one(case))
         return
+    if _of_ranks(moment):
+        yield ONE_EACH
     if told.shows("jax: a model of TensorFlow beside") and framework_of(case) == JAX:
         yield _BOTH_AS_NEEDED
     elif _tensorflow_beside(case):

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.left_by_earlier_calls import compiled_again
-from tfmemlens.findings.support import own_settings, program_account
+from tfmemlens.findings.support import one_gpu, own_settings, program_account
 from tfmemlens.findings.support.main_buffers import main_buffers
 from tfmemlens.findings.support.rows import on_host, requests
 from tfmemlens.findings.support.servers import A_SERVER
@@ -78,11 +78,9 @@ def check(case: Case) -> Iterator[Finding]:
 
 def _on_one(case: Case, known: own_settings.NamedProgram) -> str:
     """That other GPUs of the machine add no memory, where a program computes one input on one device."""
-    told = case.capture.surroundings
-    line = told.shows("one device used") or told.shows("several GPUs named")
-    if line is None or known.program.fact != own_settings.WEATHER:
+    if known.program.fact != own_settings.WEATHER:
         return ""
-    return f"; one forecast is computed on one GPU, so others ({line.place}) add no memory to it"
+    return one_gpu.others_add_none(case.capture.surroundings, one_gpu.FORECAST)
 
 
 def _asks_for_much(moment: Moment, request: Request) -> bool:

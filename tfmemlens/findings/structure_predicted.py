@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tfmemlens.findings.support import part_for_jax
+from tfmemlens.findings.support import one_gpu, part_for_jax
 from tfmemlens.findings.support.host_ram.no_lack import ROOM_FOR_UNIFIED, WITHOUT_UNIFIED, on_wsl
 from tfmemlens.findings.support.jax_stack import LEAST_BYTES
 from tfmemlens.findings.support.residues import (
@@ -86,6 +86,8 @@ def check(case: Case) -> Iterator[Finding]:
         because = _because(need, refused, alignment) + _of_the_cap(case, unified)
         if not (no_gpu or unified or refused):
             because += _beyond_the_gpu(case, moment)
+        if not (no_gpu or refused):
+            because += one_gpu.others_add_none(told, one_gpu.STRUCTURE)
         small = _small_gpu(told) if need < LEAST_BYTES and not no_gpu else None
         if small and small.total:
             because = (

@@ -46,7 +46,7 @@ _EACH_DEVICE = Remedy(
     "nvidia-smi --query-gpu=index,memory.used --format=csv -l 1   # RAM: free -h",
     slug="see-device-users",
 )
-_ONE_EACH = Remedy(
+ONE_EACH = Remedy(
     "let each process see one GPU alone, before the framework starts, and count its batch for one GPU",
     "export CUDA_VISIBLE_DEVICES=$OMPI_COMM_WORLD_LOCAL_RANK   # mpirun",
     slug="one-device-each",
@@ -122,7 +122,7 @@ def _contrasts(case: Case) -> Iterator[Grower]:
         if told.shows("host RAM in words") or framework == TORCH_XLA:
             what = f"what each process holds by itself, since it fits with one ({line.place})"
             yield Grower(what, line, (ONCE_FOR_ALL,))
-        one_each = (_ONE_EACH,) if told.shows("several ranks") else ()
+        one_each = (ONE_EACH,) if told.shows("several ranks") else ()
         yield Grower(
             f"what several devices add, since it fits one ({line.place})", line, (*one_each, _EACH_DEVICE)
         )

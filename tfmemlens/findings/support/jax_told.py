@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tfmemlens.findings.support import part_for_jax
+from tfmemlens.findings.support import one_gpu, part_for_jax
 from tfmemlens.findings.support.contrasted import DATA_ON_THE_HOST
 from tfmemlens.findings.support.converted_weights import in_host_ram
 from tfmemlens.findings.support.grower import Grower
@@ -836,9 +836,11 @@ def _of_rows(case: Case, rows: tuple[_Told, ...]) -> Iterator[Grower]:
         if row.fact == _BUFFER:
             row = replace(row, remedies=(smaller_replay(told),))
         if remedies := tuple(each for each in row.remedies if each.slug not in ruled_out(case)):
-            yield Grower(f"{row.what} ({line.place})", line, remedies, fact=row.fact)
+            alone = one_gpu.others_add_none(told, _ON_ONE_GPU[row.fact]) if row.fact in _ON_ONE_GPU else ""
+            yield Grower(f"{row.what} ({line.place}){alone}", line, remedies, fact=row.fact)
 
 
+_ON_ONE_GPU = {"program: weather": one_gpu.FORECAST, "structure prediction": one_gpu.STRUCTURE}
 _DERIVATIVES = "jax: a matrix of derivatives"
 _REVERSE = regex(r"\bjacrev\(")
 _ONE_FOR_EACH_OUTPUT = (

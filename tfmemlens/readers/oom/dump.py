@@ -17,7 +17,7 @@ START = LineRule(
     rf"Allocator \((?P<name>[^)]*)\) ran out of memory trying to allocate (?:(?P<size>{SIZE}|\d+(?![\d.]))"
     r"|[\d.]+\Z)(?: \(rounded to (?P<rounded>\d+)\))?"
     r"(?P<soft> with freed_by_count|[^.]*\. The caller indicates)?"
-    r"(?:\s?requested by op ?(?P<op>[^\s.]\S*?(?=[;,]?(?:\s|\Z)))?)?",
+    r"(?:\s?requested by op ?(?P<op>[^\s.`]\S*?(?=[;,]?(?:\s|\Z)))?)?",
     "Allocator (GPU_0_bfc) ran out of memory trying to allocate 450.00MiB.  Current allocation summary"
     " follows.",
     "Allocator (GPU_0_bfc) ran out of memory trying to allocate 1.00GiB (rounded to 1073741824).  Current"
