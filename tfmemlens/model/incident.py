@@ -308,6 +308,8 @@ class CompilerMemory:
     """
     cut: bool = False
     """Whether the first, largest buffers of the list are missing from the input."""
+    before: int = 0
+    """How many these are, by the number of the first that is here."""
     arguments_and_results: Size | None = None
     """What it is given and returns, where XLA found that this alone exceeds its limit; temporaries cannot be
     reduced enough then.

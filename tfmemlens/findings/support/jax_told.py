@@ -833,11 +833,43 @@ def _of_rows(case: Case, rows: tuple[_Told, ...]) -> Iterator[Grower]:
             row = replace(row, what=_OF_A_SOLVER, remedies=(_MATRIX_FREE, _NO_JACOBIAN))
         if row.fact == _BROADCAST and not _OVER_FEATURES.search(line.text):
             row = replace(row, what=_PAIRS, remedies=(_PAIRS_IN_BLOCKS, _FEWER_POINTS))
+        sharded = told.shows("sharding") or told.shows("making sharded")
+        moved = _NAME.search(line.text) if row.fact == _CLOSED and sharded and not growing else None
+        if moved:
+            row = replace(row, what=_WHOLE_ON_EACH, remedies=_without_the_closure(moved["name"]))
         if row.fact == _BUFFER:
             row = replace(row, remedies=(smaller_replay(told),))
         if remedies := tuple(each for each in row.remedies if each.slug not in ruled_out(case)):
             alone = one_gpu.others_add_none(told, _ON_ONE_GPU[row.fact]) if row.fact in _ON_ONE_GPU else ""
             yield Grower(f"{row.what} ({line.place}){alone}", line, remedies, fact=row.fact)
+
+
+_CLOSED = "jax: closed over"
+_WHOLE_ON_EACH = (
+    "an array that the jitted function closes over: it is a constant of the program, which lies whole on each"
+    " device before it is cut into shards"
+)
+_NAME = regex(r"\bp?jit\(\s*lambda\s*:\s*(?P<name>[A-Za-z_]\w*)")
+
+
+def _without_the_closure(name: str) -> tuple[Remedy, ...]:
+    """What shards an array without a program that holds it: as an argument without shards of its own it would
+    lie whole on each device as well.
+    """
+    return (
+        Remedy(
+            "put the array on the devices without jit: each device then gets its part alone. An argument of"
+            " jit, too, lies whole on each device unless it is put there in shards before",
+            f"{name} = jax.device_put({name}, shardings)",
+            slug="pass-as-argument",
+        ),
+        Remedy(
+            "or make it where it belongs: jit the function that computes it, and let its results be sharded,"
+            " so that no device ever has all",
+            f"{name} = jax.jit(init, out_shardings=shardings)(key)",
+            slug="restore-sharded",
+        ),
+    )
 
 
 _ON_ONE_GPU = {"program: weather": one_gpu.FORECAST, "structure prediction": one_gpu.STRUCTURE}

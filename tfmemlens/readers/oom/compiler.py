@@ -421,6 +421,8 @@ class Executable:
     temporaries: PaddedBuffer | None = None
     """All temporaries together, where the listing says what padding to tiles makes of them."""
     cut: bool = False
+    before: int = 0
+    """How many entries of its list stood above the first that is here."""
     """Whether the list of buffers begins after its first."""
     place: str | None = None
     """The line of code that the message itself names, in the instruction that it quotes."""
@@ -478,6 +480,7 @@ class Executable:
             padded_together=together if grown else None,
             excess=self.excess,
             cut=self.cut,
+            before=self.before,
             arguments_and_results=given,
             free=self.free,
             tried=self.tuned.line if self.tuned else None,
@@ -574,6 +577,7 @@ class CompilerCollector:
         if not self._listing and (match := BUFFER.search(text) or TPU_ENTRY.search(text)):
             program = self._program(line, RequestKind.TPU if "Size" in text else RequestKind.XLA)
             program.cut = program.cut or int(match["index"]) > 1
+            program.before = max(program.before, int(match["index"]) - 1)
             self._listing = True  # the head of the list was not pasted
         return (
             self._body(text, line)

@@ -573,6 +573,8 @@ def _of_the_program(
         if not buffers and _may_train(case, moment) and _is_far_from_its_goal(compiler):
             yield _IF_IT_TRAINS
         smaller = () if strange else tuple(remedies.offered(case, moment, "smaller-batch", *again))
+        if smaller and not buffers and (many := facts.many_rows(moment)):
+            yield _fewer_rows(many)
         yield from smaller
         if not smaller and framework_of(case) == JAX and lists_buffers(moment) and not buffers:
             yield _AN_AXIS_IN_PARTS
@@ -703,6 +705,15 @@ def _of_buffers(case: Case, moment: Moment, buffers: Buffers) -> Iterator[Remedy
         yield from remedies.offered(case, moment, "mixed-precision")
     if not buffers.batch and buffers.recompute:
         yield from remedies.offered(case, moment, "recompute")
+
+
+def _fewer_rows(many: int) -> Remedy:
+    """An array with more rows than a batch has samples."""
+    return Remedy(
+        f"these arrays have {many:,} rows, samples times positions or pixels of each: shorten the sequences"
+        " (smaller crops), which alone helps where the batch is 1 already",
+        slug="shorter-sequences",
+    )
 
 
 def _pad_less(line: Line) -> Remedy:

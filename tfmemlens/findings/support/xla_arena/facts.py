@@ -377,7 +377,38 @@ def largest_that_is_left(moment: Moment) -> str:
     kind = ", a temporary" if first.purpose in TEMPORARIES else ""
     maker = (first.op or first.node or "").lstrip("%")
     made = f" that `{maker}` makes" if kind and maker else ""
-    return f"; the largest that is left is {what} ({human(first.size_bytes)}){kind}{made}"
+    said = f"; the largest that is left is {what} ({human(first.size_bytes)}){kind}{made}"
+    compiler = moment.incident.compiler if moment.incident else None
+    before = compiler.before if compiler else 0
+    if not before or len(left) != len(rows(moment)):
+        return said
+    together = (before + 1) * first.size_bytes
+    return (
+        f"{said}: the list is sorted, and it is the {ordinal(before + 1)}, so the first {before + 1} take"
+        f" {human(together)} or more"
+    )
+
+
+def ordinal(number: int) -> str:
+    """`1st`, `22nd`, `113th`."""
+    teens = number % 100 in (11, 12, 13)
+    return f"{number}{'th' if teens else _ENDINGS.get(number % 10, 'th')}"
+
+
+_ENDINGS = {1: "st", 2: "nd", 3: "rd"}
+
+
+def many_rows(moment: Moment) -> int | None:
+    """The rows of the largest array that is left of a cut list, where they are more than any batch has."""
+    compiler = moment.incident.compiler if moment.incident else None
+    left = rows(moment, lambda row: bool(row.allocation.shape) and row.allocation.purpose in TEMPORARIES)
+    shape = left[0].allocation.shape if left and compiler and compiler.cut else None
+    if not shape or len(shape) != _OF_A_TABLE or not shape[0] or not shape[1]:
+        return None
+    return shape[0] if shape[0] >= _MANY_ROWS and shape[1] <= _FEATURES else None
+
+
+_OF_A_TABLE, _MANY_ROWS, _FEATURES = 2, 1 << 16, 1 << 14
 
 
 def is_part(part: Size | None, size: Size | None) -> bool:
