@@ -46,6 +46,19 @@ def test_limits_on_files_are_no_lack_of_memory(text: str, what: str, slug: str) 
     assert slugs(report) == [slug]
 
 
+@pytest.mark.parametrize(
+    ("said", "first"),
+    [
+        ("I solved it by giving the folder a shorter name.", "room-for-files"),
+        ("I solved it by deleting old checkpoints.", "what-ended-it"),
+    ],
+)
+def test_of_a_full_disk_only_what_makes_room_ended_it(said: str, first: str) -> None:
+    report = explained(f"ResourceExhaustedError: disk quota exceeded [Op:SaveV2]\n\n{said}\n")
+    assert slugs(report)[0] == first
+    assert ("ended it" in report.verdict) is (first == "what-ended-it")
+
+
 KERNEL = "Out of memory: Kill process 27888 (python3) score 900 total-vm:18059264kB, anon-rss:3788464kB\n"
 
 

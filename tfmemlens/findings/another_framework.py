@@ -411,6 +411,8 @@ def check(case: Case) -> Iterator[Finding]:
         ended = None  # slower, and what is meant to be mended is the room
     for told_as, line in _without_consequences(case.capture.surroundings.elsewhere):
         what = _of_a_lock(case, told_as, line)
+        if ended and _OF_A_DISK.search(what) and not _MAKES_ROOM.search(ended[0].text):
+            ended = None  # the message itself says what is full
         yield Finding(
             severity=Severity.NOTE,
             headline=(
@@ -441,6 +443,11 @@ def check(case: Case) -> Iterator[Finding]:
     yield from _kernel_died(case)
 
 
+_OF_A_DISK = regex(r"\bdisk\b|\binodes\b|\bcheckpoint could not be written\b")
+_MAKES_ROOM = regex(
+    r"(?i)\b(?:dis[ck]s?|drives?|volumes?|space|quota|inodes?|free(?:d|ing)?|delet\w+|clean\w*|clear\w*|mount\w*"
+    r"|partition\w*|tmp|tempdir|another (?:folder|directory|path)|checkpoints?|\d+ ?[GT]i?B?)\b"
+)
 _DISK, _NEAR_A_LOCK = "the disk was full", 12
 _NO_SHARED_MEMORY = "the shared memory between worker processes (/dev/shm) was too small"
 _ERRNO = regex(r"\[Errno 28\]")

@@ -98,6 +98,37 @@ def test_a_short_sentence_is_about_the_code_before_it():
 @pytest.mark.parametrize(
     "text",
     [
+        "I am adding a swap file now and will let you know if that solved it.",
+        "Adding RAM temporarily fixed it.",
+        "Lowering the resolution may have fixed it.",
+        "Hopefully adding RAM fixed it.",
+        "The solution is not clear.",
+        "The fix is in the next release.",
+        "Thanks @someone, that solved it for me!",
+        "Thank you very much, this fixed my problem.",
+        "Perfect, your solution worked for me, thanks a lot",
+        "I have the same error here. That fixed it.",
+    ],
+)
+def test_what_names_no_cure_ended_nothing(text):
+    assert not any(name.startswith(ENDED_BY) for name in _told(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "cure"),
+    [
+        ("I reduced the pool to 0.4. That fixed it, thanks!", "I reduced the pool to 0.4."),
+        ("Thanks, setting allow_growth solved it", "Thanks, setting allow_growth solved it"),
+        ("The solution is to restart the kernel", "The solution is to restart the kernel"),
+    ],
+)
+def test_what_was_done_is_the_cure(text, cure):
+    assert f"{ENDED_BY}{cure}" in _told(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         "We were able to resolve this issue by not using prefetch as the last step.",
         "I was able to reduce the memory usage by prefetching one batch.",
         "Finally I found using model(x) can avoid the memory leak.",

@@ -200,6 +200,7 @@ _FIXED = regex(
     r" (?:(?!batch)(?:[^.;]|\.(?=\w))){2,80}\band (?:it|that|this) (?:has |fully )?(?:solved"
     r"|fixed|resolved) (?:the|my|this|it)\b"
     r"|\b(?:the|my|a) (?:fix|solution|workaround|remedy) (?:is|was|for me (?:is|was))\b"
+    r"(?! (?:not|in|on|still|being|merged|released|coming|ready|needed|unclear|unknown|pending)\b)"
     r"|\b(?:this|that|the|your|his) (?:[\w.]+ ){0,2}?(?:update|upgrade|version|release|patch|commit"
     r"|change|fix|PR"
     r"|workaround) (?:\w+ )?(?:fixe[sd]|solve[sd]|resolve[sd]|helped)\b"
@@ -379,7 +380,7 @@ _HAS_CAUSED = regex(
 )
 """The same where a `not` may be a part of the cause."""
 _NOT_FIXED = regex(
-    r"(?i)\b(?:not|n't|never|hope|how|can(?:not)?|could|would|should|may|might|try|anyone"
+    r"(?i)\b(?:not|n't|never|hop(?:e|ing|efully)|maybe|perhaps|how|can(?:not)?|could|would|should|may|might|try|anyone"
     r"|will|until|unless|please|if)\b|\?"
 )
 _EACH_ITS_OWN = regex(
@@ -533,11 +534,14 @@ class ContrastCollector:
         self._comparisons.take(sentence, told.clauses, line)
         short = self._code if len(line.text) <= _SHORT else None
         fixed = "" if told.fixed and _of_another_error(line.text, told.fixed) else told.fixed
+        works = told.works
+        if not short and _ONLY_SO.match(sentence):
+            fixed = works = self._before if fixed and _DID.match(self._before) else ""
         self._quote(ENDED_BY, fixed, short.text if short else fixed, short or line)
         self._quote(CAUSED_BY, told.caused, sentence, line)
         answered = told.did and 0 < line.number - self._asked <= _NEXT_TURNS and self._asked
-        if told.works or answered:
-            self._works = _in_short(told.works or sentence), line
+        if works or answered:
+            self._works = _in_short(works or sentence), line
         if told.elsewhere and not self._elsewhere:
             self._elsewhere = _in_short(told.elsewhere), line
         if told.again:
@@ -733,7 +737,7 @@ def _from_its_clause(sentence: str, pattern: re.Pattern[str]) -> str:
         before = sentence[: match.start()]
         if _NOT_FIXED.search(before) and not _OWN_CLAUSE.search(before):
             continue
-        if _BUT_NOT_THIS.search(sentence, match.end()):
+        if _BUT_NOT_THIS.search(sentence, match.end()) or _SUPPOSES.search(match[0]):
             continue
         start = max(
             (before.rfind(mark) + len(mark) for mark in (", ", "; ", ": ") if mark in before), default=0
@@ -771,6 +775,24 @@ _OF_BEFORE = regex(r"(?i)\W*(?:and |so |but )?(?:this|that|it|which|then)\b")
 """How a clause begins that speaks of what was said before it."""
 
 
+_SUPPOSES = regex(
+    r"(?i)\b(?:may|might|could|should|would) have\b|\b(?:hopefully|maybe|perhaps|possibly|temporarily"
+    r"|let (?:you|us|everyone) know|(?:see|check|know) (?:if|whether)|if (?:this|that|it))\b"
+)
+"""Within what would say that it ended: an intention, a guess, or an end for a while."""
+_THANKS = (
+    r"(?:(?:thanks?(?: you)?|thx|ok(?:ay)?|great|awesome|perfect|yes|yeah|wow|cool|nice|hi|hey|and|so|very much"
+    r"|a lot|so much|again|all|for (?:the|your) \w+|@[\w-]{1,40})\W+){0,6}"
+)
+_ONLY_SO = regex(
+    rf"(?i)\A\W*{_THANKS}(?:this|that|it|which|yours?|(?:the|your|his|this|that) (?:fix|solution|workaround|answer"
+    r"|suggestion|tip|hint|comment|trick|method|approach|advice))"
+    r"(?: (?:has|have|really|also|finally|just|indeed|completely|totally|actually|definitely))*"
+    r" (?:fixe[sd]|solve[sd]|resolve[sd]|help(?:s|ed)|work(?:s|ed)|did the trick)"
+    r"(?:,? (?:it|this|that|the|my|our|for|me|us|problems?|issues?|errors?|a lot|now|too|very|much|well|here|as"
+    rf"|same|perfectly|great|nicely|like a charm))*\W*{_THANKS}(?:thanks?(?: you)?[^.;:]{{0,30}})?\W*\Z"
+)
+"""A line of thanks: what helped stands elsewhere."""
 _OF_A_BATCH = regex(r"(?i)(?<=\w) (?:a )?(?:mini)?batch(?:[ _]?sizes?)? (?:of )?\d.*\Z")
 """What follows the thing, and is no part of it: `without accumulation batch 64`."""
 
