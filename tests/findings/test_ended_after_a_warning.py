@@ -33,7 +33,14 @@ def test_an_end_in_words_after_the_warning_is_most_likely_host_ram(before: str, 
 
 @pytest.mark.parametrize(
     "beside",
-    ["", "It never crashes, but I wonder.", "The training does not stop.", "How can I switch this off?"],
+    [
+        "",
+        "It never crashes, but I wonder.",
+        "The training does not stop.",
+        "How can I switch this off?",
+        "Did the training actually fail when you saw it?",
+        "Tell me whether the process crashed.",
+    ],
 )
 def test_the_warning_alone_is_no_failure(beside: str) -> None:
     assert leading(LARGE + beside) == "alarming-but-harmless"
@@ -173,3 +180,10 @@ def test_an_error_after_harmless_warnings_is_a_failure() -> None:
 @pytest.mark.parametrize("end", ["KeyboardInterrupt: \n", "Exception ignored: no\n"])
 def test_who_stops_a_program_by_hand_saw_no_failure(end: str) -> None:
     assert "no failure" in explained(LARGE + end).verdict.lower()
+
+
+def test_more_free_memory_is_no_growth() -> None:
+    found = explained(LARGE + "Increasing the free memory helped for a day.")
+    assert not any(finding.rule == "told-in-words" for finding in found.findings)
+    grows = explained("The job shows increasing memory usage in each epoch.")
+    assert "grows" in grows.verdict

@@ -57,7 +57,8 @@ _OF_HOST = regex(
 _GROWTH = regex(
     r"(?i)\b(?:grow(?:s|ing|n)?|multipl(?:y|ies|ied)|(?<!memory )(?<!memory_)growth"
     r"|(?<!\bi )(?<!\bwe )(?<!\byou )(?<!\bbe )increas(?:e|es|ed|ing)"
-    r"(?! (?:the |my |our )?(?:\w+ )?(?:swap\w*|heap|limits?|quota|batch|shm))"
+    r"(?! (?:the |my |our )?(?:\w+ )?(?:swap\w*|heap|limits?|quota|batch|shm"
+    r"|(?:free|available|physical)\b))"
     r"|ris(?:e|es|ing)|climb(?:s|ing)?|accumulat(?:e|es|ed|ing|ion)"
     r"|(?:doubl|tripl)(?:es|ed|ing)(?= (?:\w+ )?(?:after|with|at|in|on) (?:each|every)\b)"
     r"|balloon(?:s|ing)?|soar(?:s|ing)?|leak(?:s|y|ed|ing|age)?|creep(?:s|ing)?|explod(?:e|es|ing)"

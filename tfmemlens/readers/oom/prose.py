@@ -13,7 +13,9 @@ WARNED = LineRule(
 )
 """A warning of a large request of host RAM, TensorFlow's or its allocator's, or the text's words for it."""
 ENDED = LineRule(
-    r"(?i)(?<!never )(?<!not )(?<!n't )(?:\b(?:script|program|process|kernel|session|colab|training|notebook"
+    r"(?i)(?<!never )(?<!not )(?<!n't )"
+    r"(?:(?<!did )(?<!did the )(?<!did your )(?<!does the )(?<!does your )(?<!does )(?<!if the )(?<!if your )"
+    r"(?<!whether the )(?<!whether your )(?<!unless the )\b(?:script|program|process|kernel|session|colab|training|notebook"
     r"|server|container|code|app|it|python|everything|computer|machine|laptop|pc)\b[^.\n]{0,40}"
     r"(?<!never )(?<!not )(?<!n't )"
     r"\b(?:fails?|failed|crash(?:es|ed|ing)?|dies|died|stops|stopped|terminat(?:es|ed)"
@@ -33,7 +35,7 @@ ENDED = LineRule(
     ),
 )  # fmt: skip
 """The text says in words that the program came to an end of its own, or that the machine stands still, as one
-does that swaps; a program that hangs is at no end.
+does that swaps; a program that hangs is at no end. Whether it did (`Did the training fail?`) says nothing.
 """
 HANGS = LineRule(
     r"(?i)\b(?:script|program|process|kernel|session|colab|training|notebook|container|code|app|it|python"
