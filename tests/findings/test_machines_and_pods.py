@@ -89,3 +89,16 @@ def test_a_driver_of_two_releases_is_no_lack_of_memory() -> None:
 def test_a_gpu_that_is_not_there_ends_no_run() -> None:
     text = "E cuda_driver.cc:318] failed call to cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable device\n"
     assert "runs on the CPU" in explained(text).findings[0].headline
+
+
+@pytest.mark.parametrize(
+    ("said", "slugs"),
+    [
+        ("failed call to cuInit: CUDA_ERROR_UNKNOWN\n", ["check-the-device"]),
+        ("CPU supports instructions that this TensorFlow binary was not compiled to use: AVX2\n", []),
+    ],
+)
+def test_where_the_driver_shows_no_gpu_there_is_a_step(said: str, slugs: list[str]) -> None:
+    report = explained("E tensorflow/stream_executor/cuda/cuda_driver.cc:509] " + said)
+    assert [action.remedy.slug for action in report.actions] == slugs
+    assert report.verdict.startswith("No lack of memory" if slugs else "No failure")

@@ -16,7 +16,13 @@ from collections.abc import Iterator
 
 from tfmemlens.findings import ended_after_a_warning
 from tfmemlens.findings.support.board import board
-from tfmemlens.findings.support.cuda_libraries import WITHOUT_CUDA, cuda_libraries, not_found
+from tfmemlens.findings.support.cuda_libraries import (
+    NO_GPU_FOUND,
+    WITHOUT_CUDA,
+    WITHOUT_GPU,
+    cuda_libraries,
+    not_found,
+)
 from tfmemlens.findings.support.last_line import ended_after, helps, speaks_of_memory
 from tfmemlens.findings.support.traceback_place import in_short
 from tfmemlens.knowledge.gpu_memory import shares_ram
@@ -129,12 +135,16 @@ def _without_cuda(case: Case) -> Iterator[Finding]:
 
 
 def _of_the_start(case: Case, what: str, line: Line) -> Finding:
-    """What a message of the first seconds says; of missing libraries which to install."""
+    """What a message of the first seconds says; of missing libraries which to install, of a driver that shows
+    no GPU where to look.
+    """
+    remedies = {WITHOUT_CUDA: (cuda_libraries(case, line),), WITHOUT_GPU: (NO_GPU_FOUND,)}
+    kind = "no lack of memory" if what == WITHOUT_GPU else "no failure"
     return Finding(
         severity=Severity.NOTE,
-        headline=f"no failure: {what}",
+        headline=f"{kind}: {what}",
         evidence=(Evidence("the message", line),),
-        remedies=(cuda_libraries(case, line),) if what == WITHOUT_CUDA else (),
+        remedies=remedies.get(what, ()),
     )
 
 

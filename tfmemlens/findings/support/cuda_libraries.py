@@ -12,7 +12,16 @@ from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 
 WITHOUT_CUDA = "CUDA's libraries were not found, so TensorFlow runs on the CPU"
-"""What the readers call the message."""
+WITHOUT_GPU = "CUDA found no GPU that it may use, so TensorFlow runs on the CPU"
+"""What the readers call the messages."""
+NO_GPU_FOUND = Remedy(
+    "if a GPU is there and meant to be used, see whether its driver works: where nvidia-smi fails, load it"
+    " anew (restart the machine; start a container with --gpus all). Where it lists the GPU, look at"
+    " CUDA_VISIBLE_DEVICES, at who may open /dev/nvidia*, and whether card and driver are new enough for the"
+    " CUDA of this TensorFlow: the last driver of an old card often is not",
+    "nvidia-smi; echo $CUDA_VISIBLE_DEVICES; ls -l /dev/nvidia*",
+    slug="check-the-device",
+)
 _ON_LINUX = regex(r"\blibcudart\.so\.(?P<release>\d{1,2}(?:\.\d)?)\b")
 _ON_WINDOWS = regex(r"\bcudart64_(?P<release>\d{2,3})\.dll\b")
 _OF_ALL_11 = "11.0"

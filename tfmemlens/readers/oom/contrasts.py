@@ -781,16 +781,17 @@ _SUPPOSES = regex(
 )
 """Within what would say that it ended: an intention, a guess, or an end for a while."""
 _THANKS = (
-    r"(?:(?:thanks?(?: you)?|thx|ok(?:ay)?|great|awesome|perfect|yes|yeah|wow|cool|nice|hi|hey|and|so|very much"
-    r"|a lot|so much|again|all|for (?:the|your) \w+|@[\w-]{1,40})\W+){0,6}"
+    r"(?:(?:thanks?(?: you)?|thx|ok(?:ay)?|great|awesome|perfect|yes|yeah|wow|cool|nice|hi|hey|and|so"
+    r"|very much|a lot|so much|again|all|for (?:the|your) \w+|@[\w-]{1,40})\W+){0,6}"
 )
 _ONLY_SO = regex(
-    rf"(?i)\A\W*{_THANKS}(?:this|that|it|which|yours?|(?:the|your|his|this|that) (?:fix|solution|workaround|answer"
-    r"|suggestion|tip|hint|comment|trick|method|approach|advice))"
+    rf"(?i)\A\W*{_THANKS}(?:this|that|it|which|yours?"
+    r"|(?:the|your|his|this|that) (?:fix|solution|workaround|answer|suggestion|tip|hint"
+    r"|comment|trick|method|approach|advice))"
     r"(?: (?:has|have|really|also|finally|just|indeed|completely|totally|actually|definitely))*"
     r" (?:fixe[sd]|solve[sd]|resolve[sd]|help(?:s|ed)|work(?:s|ed)|did the trick)"
-    r"(?:,? (?:it|this|that|the|my|our|for|me|us|problems?|issues?|errors?|a lot|now|too|very|much|well|here|as"
-    rf"|same|perfectly|great|nicely|like a charm))*\W*{_THANKS}(?:thanks?(?: you)?[^.;:]{{0,30}})?\W*\Z"
+    r"(?:,? (?:it|this|that|the|my|our|for|me|us|problems?|issues?|errors?|a lot|now|too|very|much|well|here"
+    rf"|as|same|perfectly|great|nicely|like a charm))*\W*{_THANKS}(?:thanks?(?: you)?[^.;:]{{0,30}})?\W*\Z"
 )
 """A line of thanks: what helped stands elsewhere."""
 _OF_A_BATCH = regex(r"(?i)(?<=\w) (?:a )?(?:mini)?batch(?:[ _]?sizes?)? (?:of )?\d.*\Z")
