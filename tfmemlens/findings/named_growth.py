@@ -20,6 +20,7 @@ from tfmemlens.findings.support.contrasted import difference, most_likely, what_
 from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.rows import on_host, requests
 from tfmemlens.findings.support.told_again import ONE_AFTER_ANOTHER
+from tfmemlens.findings.support.two_frameworks import two_frameworks
 from tfmemlens.findings.support.what_grows import grower, grower_of_code
 from tfmemlens.findings.support.which_memory import named_by, whose
 from tfmemlens.model.capture import Surroundings
@@ -38,8 +39,10 @@ def check(case: Case) -> Iterator[Finding]:
         return
     if not told.shows("growing in words") and any(True for _ in copies_of_workers.check(case)):
         return  # processes side by side, and no models one after another
+    if not told.shows("growing in words") and any(True for _ in two_frameworks(case)):
+        return
     anew = told.shows("retracing in words") or told.shows("data sets made anew")
-    in_words = not case.moments and (anew or any(map(told.shows, _ONE_AFTER_ANOTHER)))
+    in_words = not case.moments and (anew or any(_is_told_with_it(told, each) for each in _ONE_AFTER_ANOTHER))
     said = told.shows("growing in words") or (_ran_out(told) if in_words else None)
     found = grower(case) if said else None
     if said is None and not case.moments and (ended := _in_the_end(told)):
@@ -66,6 +69,14 @@ def check(case: Case) -> Iterator[Finding]:
 
 _ONE_AFTER_ANOTHER = ("failing late", *(f"again at each {unit}" for unit in ONE_AFTER_ANOTHER))
 """Where a later one runs out, memory grew: the first would have, too."""
+
+
+def _is_told_with_it(told: Surroundings, fact: str) -> bool:
+    """Whether words tell it; that a server gets requests, only in the sentence that tells of the failure: how
+    many it was sent is its load, and no growth.
+    """
+    line = told.shows(fact)
+    return line is not None and (fact != "again at each request" or line == _ran_out(told))
 
 
 _WHAT = {

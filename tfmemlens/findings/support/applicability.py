@@ -209,7 +209,7 @@ TABLE: dict[str, Applicability] = {
     "smaller-requests": Applicability(program=frozenset({"TensorFlow Serving"}), shell=True),
     "bound-requests": Applicability(program=frozenset({"TensorFlow Serving"}), shell=True),
     "fewer-instances": Applicability(program=frozenset({"Triton"}), shell=True),
-    "part-of-a-server": Applicability(program=frozenset({"TensorFlow Serving"}), shell=True),
+    "part-of-a-server": Applicability(program=frozenset({"TensorFlow Serving", "Triton"}), shell=True),
     "watch-it-load": Applicability(program=frozenset({"TensorFlow Serving"}), shell=True),
     "one-server-for-all": Applicability(program=frozenset({"TensorFlow Serving"}), shell=True),
     "smaller-examples": Applicability(program=frozenset({"TensorFlow Serving"}), shell=True),

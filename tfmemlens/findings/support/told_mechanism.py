@@ -27,6 +27,7 @@ from tfmemlens.findings.support.told_again import (
 )
 from tfmemlens.findings.support.told_work import told_work
 from tfmemlens.findings.support.tried import ruled_out
+from tfmemlens.findings.support.two_frameworks import two_frameworks
 from tfmemlens.findings.support.what_grows import adding_ops, loaded_by_handlers, loaded_in_loops
 from tfmemlens.findings.support.which_memory import loaded_by_each, only_killed
 from tfmemlens.model.capture import Surroundings
@@ -154,6 +155,7 @@ def told_mechanism(case: Case) -> Grower | None:
 def told_mechanisms(case: Case) -> Iterator[Grower]:
     """The same with what else the words tell, behind it."""
     yield from _long_samples(case)
+    yield from two_frameworks(case)
     if told_to_grow(case):
         yield from again_and_again(case)
     if shown := contrasted(case):

@@ -243,6 +243,8 @@ _NAMED_ALONE = (
 )
 _IN_TITLES = {unit: _just(_UNITS[unit]) for unit in _NAMED_ALONE}
 _LATER = r"(?:[2-9]|[1-9]\d+)(?:st|nd|rd|th)? (?:\w+ )?(?:epochs?|steps?|iterations?|batches|hours|days)\b"
+_OURS = r"\b(?:tensorflow|tf|keras|jax|flax)\b"
+_ANOTHER = r"\b(?:(?:py|lib)?torch|onnx ?runtime|cupy|mxnet|paddle\w{0,8})\b"
 _CIRCUMSTANCES = {
     "joining predictions": regex(
         r"(?i)\A(?=.*\b(?:concat\w*|join(?:s|ed|ing)|stack(?:s|ed|ing)))(?=.*\bpredict\w*)"
@@ -270,6 +272,15 @@ _CIRCUMSTANCES = {
     "shuffling": regex(r"(?i)\bshuffl\w*"),
     "beside another framework": regex(
         r"(?i)\b(?:py)?torch\b|\btheano\b|\bcupy\b|\bcaffe\b|\bopencv\b|\bdarknet\b"
+    ),
+    "two frameworks on one GPU": regex(
+        rf"(?i)\A(?!.*\?)(?=.*{_OURS})(?=.*{_ANOTHER}).*\b(?:compet(?:e[sd]?|ing|ition)|fight(?:s|ing)?"
+        r"|contend(?:s|ing)?|contention)\b[^.]{0,30}\b(?:GPUs?|VRAM|memory)\b"
+    ),
+    "a framework takes the GPU": regex(
+        rf"(?i){_OURS}(?! ?\?)[^.?!;]{{0,60}}?\b(?:reserv|pre-?allocat|grab|hog|claim|tak|allocat|occup|eat)"
+        r"(?:e?s|ing|ed|ies|es)? (?:\w+ ){0,2}?(?:all|most|nearly|almost|whole|entire|[789]\d ?%)"
+        r"[^.?!;]{0,30}\b(?:GPU|VRAM)\b(?![^.!]*\?)"
     ),
     "before training": regex(
         r"(?i)\bpre-?training\b(?= (?:where|when|that)\b)"
@@ -323,6 +334,8 @@ _CIRCUMSTANCES = {
 }
 """Where and how it happens, told together with the failure."""
 _WHEREVER = (
+    "two frameworks on one GPU",
+    "a framework takes the GPU",
     "failing late",
     "one call alone",
     "serving requests",

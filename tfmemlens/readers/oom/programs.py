@@ -14,7 +14,8 @@ PROGRAM = LineRule(
     r"|(?<![.\w])TF_(?:SessionRun|NewSession|LoadSessionFromSavedModel)\b(?!\+| ?\(\))"
     r"|\blibtensorflow[-_](?:cpu|gpu)\b"
     r"|Running gRPC ModelServer|\btensorflow_serving/|servable version|\btensorflow/serving:"
-    r"|\b(?i:tritonserver|Triton(?: Inference)? Server|TensorRT Inference Server|TRTIS)\b|\bconfig\.pbtxt\b"
+    r"|\b(?i:tritonserver|Triton[- ](?:Inference[- ])?Server|TensorRT Inference Server|TRTIS)\b"
+    r"|\bconfig\.pbtxt\b"
     r"|\btensorflow_(?:savedmodel|graphdef)\b"
     r"|\bTF ?Serving\b|\btf[- ]?serving\b(?!\.)|\b[Tt]ensor[Ff]low[- ][Ss]erving\b"
     r"|\b[Tt]ensor[Ff]low\.js\b|@tensorflow/tfjs(?!-node)\b|\btf\.memory\(\)|\b(?i:webgl)\b"
@@ -151,6 +152,8 @@ _NAMES = (
         (
             "tritonserver",
             "triton server",
+            "triton-server",
+            "triton-inference",
             "triton inference",
             "tensorrt inference",
             "trtis",
