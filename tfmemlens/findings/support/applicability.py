@@ -302,6 +302,8 @@ TABLE: dict[str, Applicability] = {
     "cap-the-search": Applicability(code=_TENSORFLOW),
     "without-py-function": Applicability(frozenset({TENSORFLOW})),
     "own-process": _ANYWHERE,
+    "compare-the-cluster": _TENSORFLOW_CODE,
+    "find-the-call": Applicability(shell=True),
     "larger-quota": _ANYWHERE,
     "convert-anew": _ANYWHERE,
     "shape-of-the-input": _ANYWHERE,

@@ -165,6 +165,8 @@ def without(case: Case) -> tuple[str, Line] | None:
     return None if aside is None or _WHERE_IT_RUNS.search(aside[0]) else aside
 
 
+_OTHERS_OF_IT = regex(r"(?i)\bother (?:workers?|ranks?|processes|nodes?|replicas?|hosts?|GPUs?)\b")
+"""What goes well in the same run is no other way to run it."""
 _WHERE_IT_RUNS = regex(
     r"(?i)\bhorovod|\bhvd\b|\bmpi|strategy|\bdistribut|\bmulti[- ]?(?:gpu|worker|node)|\bdocker|\bslurm"
     r"|\bgunicorn|\bu?wsgi|\buvicorn|\bcelery|\bflask\b|\bcuda\b|\bg?pus?\Z|\bjupyter|\bnotebook"
@@ -405,7 +407,7 @@ def compared(case: Case) -> Contrast | None:
     both = told.compared
     if both is None or told.works_in or told.shows("jax: jit ends it"):
         return None
-    if contrasted(case) or isolated(case):
+    if contrasted(case) or isolated(case) or _OTHERS_OF_IT.search(both.works):
         return None
     if (aside := without(case)) and aside[0].lower().strip("`@ ") not in _COMPILATION:
         return None

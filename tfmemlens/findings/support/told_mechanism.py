@@ -116,6 +116,19 @@ _PER_GPU = Remedy(
     "with tf.device('/cpu:0'): model = build()   # then: multi_gpu_model(model, gpus=2)",
     slug="batch-per-replica",
 )
+_SAME_CLUSTER = Remedy(
+    "print on each worker what it takes the cluster to be, and compare: the same addresses in the same order,"
+    " each with a port of its own that is free and can be reached, and another index for each task",
+    "print(os.environ.get('TF_CONFIG'))   # a resolver: resolver.cluster_spec().as_dict(), resolver.task_id",
+    slug="compare-the-cluster",
+)
+_OF_A_CLUSTER = regex(r"MultiWorker|ParameterServer|CentralStorage")
+_WHERE_IT_STANDS = Remedy(
+    "of the process that grows, see which memory it is (its RSS, and nvidia-smi), and which call it is in;"
+    " then try another release",
+    "py-spy dump --native --pid PID   # pip install py-spy; RSS: ps -o rss= -p PID",
+    slug="find-the-call",
+)
 _LET_OTHERS = Remedy(
     "hide the GPUs that are for others from TensorFlow, before its first op",
     "tf.config.set_visible_devices(gpus[:1], 'GPU')   # or: export CUDA_VISIBLE_DEVICES=0",
@@ -301,7 +314,14 @@ def _mechanisms(case: Case) -> Iterator[Grower]:
             (grow, _LET_OTHERS),
         )
     yield from _of_longer_batches(case)
+    made = told.shows("making a strategy")
+    if made and not _trains(told):
+        cluster = (_SAME_CLUSTER,) if _OF_A_CLUSTER.search(made.text) else ()
+        what = f"the making of the strategy itself ({made.place}), where there is no model and no batch yet"
+        yield Grower(what, made, (*cluster, _WHERE_IT_STANDS))
     for name, (what, remedies) in _OF_CIRCUMSTANCES.items():
+        if name == "training under a strategy" and made and not _trains(told):
+            continue
         denied = (device and name in _OF_HOST) or (name == "before training" and told.shows("failing late"))
         denied = denied or (grows and name in _OF_ONE_STEP)
         denied = denied or (name == "virtual memory" and any(map(told.shows, _SHORT)))

@@ -273,6 +273,12 @@ _CIRCUMSTANCES = {
     "beside another framework": regex(
         r"(?i)\b(?:py)?torch\b|\btheano\b|\bcupy\b|\bcaffe\b|\bopencv\b|\bdarknet\b"
     ),
+    "making a strategy": regex(
+        r"(?i)\b(?:happens?|occurs?|fail\w*|crash\w*|hangs?|stuck|OOMs?|memory|grow\w*|kill\w*)\b"
+        r"[^.;?!]{0,60}?\b(?:in|during|while|when|at|on|upon|as) (?:\w+ ){0,2}?(?:creat|construct"
+        r"|initiali[sz]|instantiat|mak|build)\w*(?: of)? (?:the |a |an |my )?`?(?:[\w.]{1,30}\.)?"
+        r"\w*Strategy\b(?!\.\w| scope)"
+    ),
     "two frameworks on one GPU": regex(
         rf"(?i)\A(?!.*\?)(?=.*{_OURS})(?=.*{_ANOTHER}).*\b(?:compet(?:e[sd]?|ing|ition)|fight(?:s|ing)?"
         r"|contend(?:s|ing)?|contention)\b[^.]{0,30}\b(?:GPUs?|VRAM|memory)\b"
@@ -334,6 +340,7 @@ _CIRCUMSTANCES = {
 }
 """Where and how it happens, told together with the failure."""
 _WHEREVER = (
+    "making a strategy",
     "two frameworks on one GPU",
     "a framework takes the GPU",
     "failing late",
