@@ -591,6 +591,9 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         fallback = _fallback(case) if unexplained else None
         if fallback:
             yield fallback
+    if was_killed(moment) and case.capture.surroundings.shows("building an image"):
+        yield from _of_a_build(case)
+        return
     evaluated = case.capture.surroundings.evaluating if failed.kind is RequestKind.HOST else None
     if evaluated:
         yield _EVALUATE_APART
@@ -770,6 +773,26 @@ _OF_A_CLIENT = (
         slug="watch-the-client",
     ),
     Remedy("send fewer examples in a request, several requests for a large batch", slug="smaller-requests"),
+)
+
+
+def _of_a_build(case: Case) -> Iterator[Remedy]:
+    """What helps a command of an image's build that was killed."""
+    on_wsl = (case.capture.surroundings.setting("platform") or ("",))[0] == "WSL2"
+    yield _RAM_FOR_A_BUILD_ON_WSL if on_wsl else _RAM_FOR_A_BUILD
+    yield KERNEL_LOG
+
+
+_RAM_FOR_A_BUILD = Remedy(
+    "give what builds the image more RAM and swap, and build again (Docker Desktop: Settings > Resources), or"
+    " build it on a machine with more; where the command starts several jobs, let it start fewer",
+    slug="ram-for-the-build",
+)
+_RAM_FOR_A_BUILD_ON_WSL = Remedy(
+    "give WSL2 more RAM and swap in %UserProfile%\\.wslconfig (it has only a part of the machine's), restart"
+    " it and build again, or build the image on a machine with more",
+    "[wsl2]\nmemory=24GB\nswap=32GB   # then: wsl --shutdown",
+    slug="ram-for-the-build",
 )
 
 

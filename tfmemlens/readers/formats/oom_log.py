@@ -20,6 +20,7 @@ from tfmemlens.model.capture import (
     Hints,
     Holds,
     HostUse,
+    Progress,
     Source,
     Surroundings,
 )
@@ -350,6 +351,11 @@ class _Stream:
         return True
 
 
+def _progress(stream: _Stream) -> tuple[Progress, ...]:
+    """How far its run had come; the bars of a command that builds an image count no steps."""
+    return () if "building an image" in stream.surroundings.purposes else tuple(stream.run.progress)
+
+
 _OF_MEMORY = ("running short", "growing in words", "much memory in words")
 """What the prose says of memory, by its facts' names."""
 
@@ -409,7 +415,7 @@ def _capture(streams: list[_Stream], path: str) -> Capture:
             on_one_device=_on_one_device(streams),
             host_uses=host_uses,
             named_devices=_one_model([device for stream in streams for device in stream.named]),
-            progress=tuple(main.run.progress) if main else (),
+            progress=_progress(main) if main else (),
             pipeline_buffers=tuple(
                 {what: line for stream in streams for what, line in stream.run.buffers.items()}.items()
             ),

@@ -1060,6 +1060,15 @@ IN_A_CONTAINER = LineRule(
     needs=("docker", "singularity", "podman", "apptainer", "container"),
 )
 """The program runs in a container, which may have a limit of its own."""
+BUILDS_AN_IMAGE = LineRule(
+    r'\bfailed to solve: process "|\AThe command \'/bin/sh -c [^\n]{1,400}\' returned a non-zero code:'
+    r"|\A[> \t]*(?:#\d+ )?(?:=> )?(?:ERROR )?\[(?:[\w-]+ )?\d+/\d+\] RUN ",
+    'ERROR: failed to solve: process "/bin/sh -c make" did not complete successfully: exit code: 137',
+    "The command '/bin/sh -c python setup.py install' returned a non-zero code: 137",
+    " > [ 7/12] RUN python make_tables.py:",
+    needs=("failed to solve", "non-zero code", "] run "),
+)
+"""An image of a container is built: what fails is one of its commands, and its bars count no steps."""
 CODE_OF_R = LineRule(
     r"\blibrary\((?:keras\w{0,2}|tensorflow|reticulate|tfdatasets)\)|\bkeras3?::\w|\bk_clear_session\b"
     r"|\bR Keras\b|\b[Kk]eras (?:in|for|with) R\b|\bRStudio\b"
@@ -1151,6 +1160,7 @@ TOLD_BESIDES = {
     "one input after another": ONE_AFTER_ANOTHER,
     "lines left out": LINES_LEFT_OUT,
     "code of R": CODE_OF_R,
+    "building an image": BUILDS_AN_IMAGE,
     "in a container": IN_A_CONTAINER,
     "a limit at its most": AT_ITS_MOST,
     "slowing in words": SLOWS,
