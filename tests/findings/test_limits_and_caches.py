@@ -46,6 +46,12 @@ def test_limits_on_files_are_no_lack_of_memory(text: str, what: str, slug: str) 
     assert slugs(report) == [slug]
 
 
+def test_a_checkpoint_that_was_not_written_asks_for_more_than_the_disk() -> None:
+    report = explained("Resource exhausted: /data/run/model.ckpt-20.data-00000-of-00001\n")
+    code = report.actions[0].remedy.code or ""
+    assert "df -i" in code and "ulimit -n" in code and "quota -s" in code
+
+
 @pytest.mark.parametrize(
     ("said", "first"),
     [

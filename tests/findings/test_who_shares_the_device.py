@@ -171,3 +171,26 @@ def test_two_lengths_are_pairs_on_purpose() -> None:
 def test_a_whole_set_in_one_call(line: str, need: int, fires: bool) -> None:
     report = broadcast("x_test: (6000, 224, 224, 3)", line, need)
     assert ("all 6,000 rows of `x_test` at once" in report.verdict) is fires
+
+
+TWICE = (
+    "AlreadyExistsError: TensorFlow device (GPU:0) is being mapped to multiple CUDA devices (1 now, and 0"
+    " previously), which is not supported.\n"
+)
+REFUSED = (
+    "failed to allocate 9.31G (10000000000 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY: out of memory\n"
+)
+
+
+def test_a_process_that_chose_two_gpus_is_told_beside_a_refusal() -> None:
+    ranks = "mpirun -np 2 python train.py   # Horovod\n"
+    report = pipeline.explain(ranks + REFUSED + TWICE)
+    assert "chose different GPUs" in report.verdict
+    assert "one configuration" in report.actions[0].remedy.text
+    assert "chose different GPUs" not in pipeline.explain(ranks + REFUSED).verdict
+
+
+def test_alone_it_is_no_lack_of_memory() -> None:
+    report = pipeline.explain(TWICE)
+    assert report.verdict.startswith("No lack of memory")
+    assert [action.remedy.slug for action in report.actions] == ["one-device-each"]

@@ -120,7 +120,8 @@ def test_a_library_s_call_that_did_not_fail_is_none(line: str) -> None:
 
 @pytest.mark.parametrize(("what", "line"), examples(STARTUP))
 def test_a_message_of_the_start_ends_no_run(what: str, line: str) -> None:
-    assert pipeline.explain(line + "\n").verdict == f"No failure: {what}."
+    kind = "No lack of memory" if "no GPU that it may use" in what else "No failure"
+    assert pipeline.explain(line + "\n").verdict == f"{kind}: {what}."
     assert not any(what in finding.headline for finding in pipeline.explain(f"{line}\n{SENTENCE}\n").findings)
 
 

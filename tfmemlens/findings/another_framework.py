@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 
 from tfmemlens.findings import ended_after_a_warning
 from tfmemlens.findings.growing_graph import makes_and_runs
-from tfmemlens.findings.support import code_snippets, kernel_blocks, part_for_jax
+from tfmemlens.findings.support import code_snippets, kernel_blocks, own_gpu, part_for_jax
 from tfmemlens.findings.support.contrasted import ended_by, without
 from tfmemlens.findings.support.heartbeats import OF_A_HEARTBEAT, after_a_silence, who_was_silent
 from tfmemlens.findings.support.program_lines import code_lines
@@ -59,6 +59,7 @@ _IN_32_BITS = "where 32 bits hold it"
 _OF_A_SOLVER = "a solver of differential equations"
 _OF_THREADS = "no further thread"
 _HELP = {
+    own_gpu.TWO_GPUS: own_gpu.ONE_CONFIGURATION,
     _A_COMPILER: Remedy(
         "let fewer compilers run at once (each may take 2 GB and more), or add swap; or install the wheel"
         " that is published, and build nothing",
@@ -80,8 +81,9 @@ _HELP = {
         slug="room-for-files",
     ),
     "file of a checkpoint": Remedy(
-        "free the disk or raise the quota, or write elsewhere; keep fewer checkpoints",
-        "df -h .; quota -s   # tf.train.Saver(max_to_keep=3)",
+        "see which is full: the disk, its inodes (df -i), the quota, or how many files the process may open;"
+        " free it, or write elsewhere; keep fewer checkpoints",
+        "df -h .; df -i .; quota -s; ulimit -n   # tf.train.Saver(max_to_keep=3)",
         slug="room-for-files",
     ),
     "a file could not be written": Remedy(

@@ -18,6 +18,21 @@ _MAKES_ALL = regex(
 """What makes a device of each GPU, with its pool, to tell which there are."""
 
 
+TWO_GPUS = "chose different GPUs"
+ONE_CONFIGURATION = Remedy(
+    "give all sessions of a process one configuration, and make it before anything makes a session or lists"
+    " devices (an estimator's RunConfig, a hook, list_local_devices(), Keras's own session); or show each"
+    " process its GPU alone, from outside",
+    "CUDA_VISIBLE_DEVICES=$OMPI_COMM_WORLD_LOCAL_RANK python train.py   # for each rank",
+    slug="one-device-each",
+)
+
+
+def mapped_twice(case: Case) -> Line | None:
+    """The line that says that sessions of one process chose different GPUs for the same device."""
+    return next((line for what, line in case.capture.surroundings.elsewhere if TWO_GPUS in what), None)
+
+
 def started_as_ranks(case: Case) -> Line | None:
     """The line that tells of several processes of one program, each with a GPU to take; of JAX's only where
     the text tells of one GPU.
@@ -54,6 +69,8 @@ def one_for_each(case: Case) -> tuple[Remedy, ...]:
     lines = code_lines(case.capture.surroundings)
     if framework_of(case) == JAX:
         return () if part_for_jax.stated(case.capture.surroundings) else (_part_of_each(case),)
+    if mapped_twice(case):
+        return (ONE_CONFIGURATION,)
     if any(_OF_PROCESS.search(line.text) for line in lines):
         return ()
     if makes := makes_all(case):
@@ -154,6 +171,11 @@ def why(case: Case) -> str:
     line = started_as_ranks(case)
     if line is None or not one_for_each(case):
         return ""
+    if twice := mapped_twice(case):
+        return (
+            f"; {twice.place} says what the run ends of: sessions of one process chose different GPUs, so"
+            f" that ranks ({line.place}) take memory of each other's"
+        )
     if makes := makes_all(case):
         took = f"`{makes[0]}()` ({makes[1].place}) takes memory of all GPUs in each"
     elif pinned(case):

@@ -179,12 +179,16 @@ WITHOUT_FIGURES = {
         needs="texture size",
     ),
     "the browser's GPU (WebGL) had no memory left for TensorFlow.js's textures": LineRule(
-        r"High memory usage in GPU: [\d.]+ MB|CONTEXT_LOST_WEBGL.{0,400}context lost"
-        r"|Unable to create WebGLTexture",
+        r"High memory usage in GPU: [\d.]+ MB|Unable to create WebGLTexture",
         "High memory usage in GPU: 1456.10 MB, most likely due to a memory leak",
-        "WebGL: CONTEXT_LOST_WEBGL: loseContext: context lost",
         "Error: Unable to create WebGLTexture.",
-        needs=("high memory usage", "context_lost", "texture"),
+        needs=("high memory usage", "texture"),
+    ),
+    "the browser (WebGL) took the context from TensorFlow.js, as happens where textures fill its GPU's"
+    " memory, where a page has many contexts, and where the driver restarts": LineRule(
+        r"CONTEXT_LOST_WEBGL.{0,400}context lost",
+        "WebGL: CONTEXT_LOST_WEBGL: loseContext: context lost",
+        needs="CONTEXT_LOST",
     ),
     "the browser could not compile a shader of TensorFlow.js (WebGL), as happens where its GPU has no memory"
     " left, or for its driver": LineRule(
@@ -632,6 +636,12 @@ ELSEWHERE = {
         "cudaCheckError() failed : invalid resource handle",
         "could not synchronize on the stream: CUDA_ERROR_INVALID_HANDLE: invalid resource handle",
         needs=("resource handle", "invalid_", "invalidresource"),
+    ),
+    "sessions of one process chose different GPUs for the same device": LineRule(
+        r"\bmapped to multiple (?:CUDA|ROCM|GPU) devices\b",
+        "AlreadyExistsError: TensorFlow device (GPU:0) is being mapped to multiple CUDA devices (1 now, and 0"
+        " previously), which is not supported.",
+        needs="mapped to multiple",
     ),
     "CUDA was shut down while TensorFlow still asked it, as at a program's end": LineRule(
         r"\bCUDA_ERROR_DEINITIALIZED\b|\bdriver shutting down\b",
