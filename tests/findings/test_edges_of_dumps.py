@@ -8,6 +8,7 @@ import pytest
 
 from tests.findings.test_edges_of_support import at
 from tests.findings.test_support import A, U, asked, case, exactly, held
+from tfmemlens import pipeline
 from tfmemlens.findings import convolution_workspace, cut_dump
 from tfmemlens.findings.support.stated_weights import StatedWeights, stated_weights
 from tfmemlens.model.allocation import Allocation, AllocationTable
@@ -252,3 +253,21 @@ def test_the_largest_warning_before_it_is_shown() -> None:
     )
     (found,) = convolution_workspace.check(case(moment, soft_warnings=warnings))
     assert [each.line.number for each in found.evidence if each.line] == [5, 2]
+
+
+ALIKE = (
+    "I bfc_allocator.cc:641] 1 Chunks of size 160000000 totalling 152.59MiB\n"
+    "I bfc_allocator.cc:641] 3 Chunks of size 160120832 totalling 458.11MiB\n"
+    "I bfc_allocator.cc:641] 1 Chunks of size 160240640 totalling 152.82MiB\n"
+)
+
+
+def test_blocks_that_differ_are_told_from_least_to_largest() -> None:
+    verdict = pipeline.explain(ALIKE).verdict
+    assert "5 blocks of 152.59 MiB to 152.82 MiB" in verdict
+
+
+def test_a_server_has_no_copies_of_a_weight() -> None:
+    served = pipeline.explain("docker run tensorflow/serving:1.12.0-gpu\n" + ALIKE)
+    assert "one large weight" not in served.verdict
+    assert "one large weight" in pipeline.explain(ALIKE).verdict

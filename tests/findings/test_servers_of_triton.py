@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.findings.logs import oom
 from tfmemlens import pipeline
 from tfmemlens.findings.support.situation import only_infers, situation
@@ -47,3 +49,20 @@ def test_inference_beside_a_training_leaves_both_open() -> None:
     assert not only_infers(both.case)
     assert not only_infers(explained("W shape inference failed\n" + LARGE).case)
     assert not only_infers(explained("It is fine for inference, but not for training.\n" + LARGE).case)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Inference is fine.\nThe backward pass is where it ends.",
+        "Inference is fast.\nAfter the third epoch it fails.",
+        "We do posterior inference.",
+        "The inference network is a small encoder.",
+    ],
+)
+def test_a_word_of_inference_beside_what_learns_is_no_inference_alone(said: str) -> None:
+    assert not only_infers(explained(f"{said}\n{LARGE}").case)
+
+
+def test_a_graph_optimizer_learns_nothing() -> None:
+    assert only_infers(explained(f"Inference fails.\nThe graph optimizer is on.\n{LARGE}").case)

@@ -27,7 +27,13 @@ from tfmemlens.findings.support.rows import (
     on_host,
     requests,
 )
-from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of, situation
+from tfmemlens.findings.support.situation import (
+    JAX,
+    TENSORFLOW,
+    framework_of,
+    only_infers,
+    situation,
+)
 from tfmemlens.findings.support.tiny_pools import left_by_others
 from tfmemlens.knowledge.device_names import GPU
 from tfmemlens.model.allocation import Allocation
@@ -317,7 +323,7 @@ def _of_chunks(case: Case, index: int, moment: Moment) -> Finding:
     count, size = sum(row.count for row in alike), sum(row.total_bytes for row in alike)
     share = percent(size, held(moment))
     what = (
-        f"{count} blocks of {human(most.size_bytes)} hold {human(size)}, {share} of the blocks that are here"
+        f"{count} blocks of {_size_of(alike)} hold {human(size)}, {share} of the blocks that are here"
         if count > 1
         else f"one block of {human(most.size_bytes)} is {share} of the blocks that are here"
     )
@@ -379,6 +385,13 @@ def _free_beside(moment: Moment, size: int) -> str:
     return f"; the largest free block in this part, {human(largest)}, has no room for another"
 
 
+def _size_of(alike: list[Allocation]) -> str:
+    """The size of blocks that are alike: from the least to the largest where they differ."""
+    sizes = [row.size_bytes for row in alike]
+    least, largest = human(min(sizes)), human(max(sizes))
+    return least if least == largest else f"{least} to {largest}"
+
+
 def _are_alike(row: Allocation, other: Allocation) -> bool:
     return abs(row.size_bytes - other.size_bytes) * _ALIKE <= other.size_bytes
 
@@ -387,6 +400,8 @@ def _may_be_copies(case: Case, size: int, count: int) -> tuple[Remedy, ...]:
     """How to find the weight of which a few large blocks of one size may be copies."""
     if size < _LARGE_COPY or count not in _COPIES or framework_of(case) != TENSORFLOW:
         return ()
+    if situation(case).program or only_infers(case):
+        return ()  # without a gradient and an optimizer a weight has no copies
     return (
         Remedy(
             f"look for a weight of about {size // _FLOAT:,} numbers (as float32), such as a dense layer"

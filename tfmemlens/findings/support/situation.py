@@ -114,7 +114,10 @@ def _training(case: Case, moment: Moment) -> bool | None:
     return False if only_infers(case) else None
 
 
-_OF_TRAINING = ("training", "training in words", "fitting", "stepping", "differentiating", "training step")
+_OF_TRAINING = (
+    *("training", "training in words", "learning in words", "fitting", "stepping", "differentiating"),
+    "training step",
+)
 
 
 def only_infers(case: Case) -> bool:

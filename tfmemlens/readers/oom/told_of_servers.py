@@ -73,12 +73,36 @@ RELEASE = LineRule(
 """Which release of the server runs."""
 INFERS = LineRule(
     r"(?i)(?<!type )(?<!shape )(?<!variational )(?<!bayesian )(?<!causal )(?<!Triton )(?<!TensorRT )"
-    r"\b(?:inferenc(?:e|es|ing)|inferring)\b(?!_)(?!.*\btrain)",
+    r"(?<!posterior )(?<!statistical )(?<!probabilistic )(?<!amortized )(?<!MCMC )"
+    r"\b(?:inferenc(?:e|es|ing)|inferring)\b(?!_)(?! net(?:work)?s?\b)(?!.*\btrain)",
     "Inference takes minutes with this model",
     "that is 4 GB in a single inference",
     needs=("inferenc", "inferring"),
 )
 """A model is asked for results, in words that say nothing of a training."""
+LEARNS = LineRule(
+    r"(?i)\b(?:pre-?|re-?)?train(?:s|ing)?\b|\bfine-?tun\w+|\bbackwards? (?:pass|step)|\bback-?prop\w*"
+    r"|\bgradients?\b|(?<!graph )(?<!layout )(?<!memory )(?<!grappler )\boptimi[sz]er\b"
+    r"|\badamw?\b|\bsgd\b|\bepochs?\b|\bloss(?:es)?\b(?! of)|\blearning rate\b",
+    "the backward pass runs out of memory",
+    "after the third epoch",
+    "pretraining needs more",
+    needs=(
+        "train",
+        "tun",
+        "backward",
+        "back-prop",
+        "backprop",
+        "gradient",
+        "optimi",
+        "adam",
+        "sgd",
+        "epoch",
+        "loss",
+        "learning",
+    ),
+)
+"""A word of what learns: beside it, a line on inference does not make a text one of inference alone."""
 ONE_CALL = LineRule(
     r"(?i)\b(?:exhaust\w*|out of memory|OOMs?|fill(?:s|ed)?|full|crash(?:es|ed)?|takes? all)\b[^.\n]{0,40}"
     r"\b(?:in|on|at|by|with|during|after|for) (?:just |only |even )?(?:a |the |its |my )?"
@@ -100,6 +124,7 @@ TOLD_OF_SERVERS = {
     "made between processes": BETWEEN_PROCESSES,
     "one call fills it": ONE_CALL,
     "inferring in words": INFERS,
+    "learning in words": LEARNS,
     "a server's release": RELEASE,
     "a release that aborts": ABORTS,
     "an empty result": EMPTY_RESULT,
