@@ -40,6 +40,7 @@ def test_an_end_in_words_after_the_warning_is_most_likely_host_ram(before: str, 
         "How can I switch this off?",
         "Did the training actually fail when you saw it?",
         "Tell me whether the process crashed.",
+        "Does your training stop after it? If the script crashes, please attach the log.",
     ],
 )
 def test_the_warning_alone_is_no_failure(beside: str) -> None:

@@ -16,7 +16,7 @@ ENDED = LineRule(
     r"(?i)(?<!never )(?<!not )(?<!n't )"
     r"(?:(?<!did )(?<!did the )(?<!did your )(?<!does the )(?<!does your )(?<!does )(?<!if the )(?<!if your )"
     r"(?<!whether the )(?<!whether your )(?<!unless the )\b(?:script|program|process|kernel|session|colab"
-    r"|training|notebook|server|container|code|app|it|python|everything|computer|machine|laptop|pc)\b[^.\n]{0,40}"
+    r"|training|notebook|server|container|code|app|it|python|everything|computer|machine|laptop|pc)\b[^.?\n]{0,40}"
     r"(?<!never )(?<!not )(?<!n't )"
     r"\b(?:fails?|failed|crash(?:es|ed|ing)?|dies|died|stops|stopped|terminat(?:es|ed)"
     r"|aborts?|aborted|quits?|exits)\b"
