@@ -127,6 +127,9 @@ POOLING = [
     ("Will two GPUs be faster with MirroredStrategy in keras?", False),
     ("With MirroredStrategy the losses add up over two GPUs.", False),
     ("How do I split my model into two files for keras?", False),
+    ("It is as if memory is accumulated and not given back, right?", False),
+    ("Is the memory added to each step of my one GPU?", False),
+    ("Is the memory accumulated over my two GPUs?", True),
 ]
 
 

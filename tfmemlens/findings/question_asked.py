@@ -3,8 +3,9 @@
 What it means: a post ends in a question. Whether the memory of several GPUs adds up, whether host RAM or
 Java's heap counts, whether the setting that TensorFlow's own message names would help, does not depend on
 more than what stands there.
-When it fires: a line asks one of these, and the failure is none where the answer would be another: of Java's
-heap and of host RAM where a GPU's memory ran out; of fragmentation where nothing shows free memory in pieces.
+When it fires: a line asks one of these, and the failure is none where the answer would be another: of memory
+that adds up where the text names several devices; of Java's heap and of host RAM where a GPU's memory ran
+out; of fragmentation where nothing shows free memory in pieces.
 What to do: as the answer says.
 """
 
@@ -72,7 +73,7 @@ _BACK_FROM_JAX = (
 
 def check(case: Case) -> Iterator[Finding]:
     told, moment = case.capture.surroundings, case.moments[0] if case.moments else None
-    if line := told.shows("asked: pooling"):
+    if (line := told.shows("asked: pooling")) and _several(case, line):
         yield from _pooling(case, line)
     if framework_of(case) in (JAX, TORCH_XLA) and moment and _of_a_device(moment):
         yield from _of_xla(case, moment)
@@ -213,6 +214,19 @@ _ONE_OF_MANY = {
     TORCH_XLA: "no: memory does not add up by itself. Each core holds whole weights and its own part of the"
     " batch, unless the model is sharded (FSDP, SPMD)",
 }
+
+
+_DEVICES = regex(
+    r"(?i)\b(?:GPUs|cards|devices|replicas|both|strategy|\w*Strategy|horovod|multi[-_ ]?gpu\w*)\b"
+)
+
+
+def _several(case: Case, line: Line) -> bool:
+    """Whether the question is of several devices: its line or another names them."""
+    return _DEVICES.search(line.text) is not None or any(map(case.capture.surroundings.shows, _TOLD_SEVERAL))
+
+
+_TOLD_SEVERAL = ("several GPUs named", "training under a strategy", "fails with several GPUs", "sharding")
 
 
 def _pooling(case: Case, line: Line) -> Iterator[Finding]:

@@ -12,7 +12,8 @@ _MEMORY, _ADD = r"\b(?:memory|VRAM)\b", r"\b(?:combine|pool|merge|add up|sum|agg
 POOLING = LineRule(
     r"(?i)(?=[^?]{0,300}\?)(?:"
     r"\b(?:memory|VRAM|RAM)\b[^?.]{0,50}\b(?:adds? up|(?:be |is |are |get |gets )?(?:added|summed|combined"
-    r"|pooled|merged|accumulated|stacked)|sums? up|accumulates?)\b"
+    r"|pooled|merged|stacked)|sums? up)\b"
+    rf"|\b(?:memory|VRAM|RAM)\b[^?.]{{0,50}}\baccumulate[sd]?\b[^?.]{{0,30}}\b{_OF_GPUS}\b"
     rf"|{_ADD}[^?.]{{0,40}}{_MEMORY}[^?.]{{0,40}}?\b{_OF_GPUS}\b"
     rf"|{_ADD}[^?.]{{0,30}}\b{_OF_GPUS}\b[^?.]{{0,30}}{_MEMORY}"
     r"|\bmodel (?:is |be |gets? )?(?:split|divided|distributed|spread)\b"
