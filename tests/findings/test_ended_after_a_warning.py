@@ -19,6 +19,7 @@ RULE = "ended-after-a-warning"
     [
         ("", "The script then fails without any message."),
         ("my program got killed after this:\n", ""),
+        ("Does it matter?\n", "The program crashes if I do this."),
         ("the notebook's kernel dies here\n", ""),
         ("My memory is 8 GB and still not enough\n", ""),
         ("一运行train就卡死\n", ""),
@@ -41,6 +42,8 @@ def test_an_end_in_words_after_the_warning_is_most_likely_host_ram(before: str, 
         "Did the training actually fail when you saw it?",
         "Tell me whether the process crashed.",
         "Does your training stop after it? If the script crashes, please attach the log.",
+        "Did the training really fail after it?",
+        "I wonder whether your program crashes at all",
     ],
 )
 def test_the_warning_alone_is_no_failure(beside: str) -> None:

@@ -12,11 +12,16 @@ WARNED = LineRule(
     needs=("system memory", "large alloc"),
 )
 """A warning of a large request of host RAM, TensorFlow's or its allocator's, or the text's words for it."""
+_ASKED = "".join(
+    rf"(?<!\b{asks} {whose})"
+    for asks in ("did", "does", "would", "will", "could", "might", "may", "if", "whether", "unless", "should")
+    for whose in ("", "the ", "your ")
+)
+"""Not behind a word that asks: `Did the training fail?` says nothing of an end."""
 ENDED = LineRule(
-    r"(?i)(?<!never )(?<!not )(?<!n't )"
-    r"(?:(?<!did )(?<!did the )(?<!did your )(?<!does the )(?<!does your )(?<!does )(?<!if the )(?<!if your )"
-    r"(?<!whether the )(?<!whether your )(?<!unless the )\b(?:script|program|process|kernel|session|colab"
-    r"|training|notebook|server|container|code|app|it|python|everything|computer|machine|laptop|pc)\b[^.?\n]{0,40}"
+    rf"(?i)(?<!never )(?<!not )(?<!n't ){_ASKED}(?:"
+    r"\b(?:script|program|process|kernel|session|colab|training|notebook"
+    r"|server|container|code|app|it|python|everything|computer|machine|laptop|pc)\b[^.?\n]{0,40}"
     r"(?<!never )(?<!not )(?<!n't )"
     r"\b(?:fails?|failed|crash(?:es|ed|ing)?|dies|died|stops|stopped|terminat(?:es|ed)"
     r"|aborts?|aborted|quits?|exits)\b"
