@@ -125,6 +125,8 @@ def test_what_is_advised(text: str, advice: list[str] | None) -> None:
         ("my GPU memory usage keeps increasing with Keras", "get_memory_info("),
         ("tensorflow==1.15.0\nmy GPU memory usage keeps increasing", None),
         ("RAM usage keeps increasing", "psutil"),
+        ("tensorflow==2.4.0, GPU: GTX 1080\nmemory usage keeps increasing", "get_memory_usage('GPU:0')"),
+        ("tensorflow==2.9.0, GPU: GTX 1080\nRAM usage keeps increasing", "psutil"),
     ],
 )
 def test_what_grows_is_found_by_printing_what_the_framework_tells(text: str, asks: str | None) -> None:

@@ -12,7 +12,6 @@ _OF_JAX = "print(step, jax.local_devices()[0].memory_stats()['bytes_in_use'] >> 
 _OF_BOTH = (
     "print(step, psutil.Process().memory_info().rss >> 20, 'MiB', jax.local_devices()[0].memory_stats())"
 )
-_OF_TENSORFLOW = "print(step, tf.config.experimental.get_memory_info('GPU:0')['current'] >> 20, 'MiB')"
 
 
 def device_memory(case: Case, moment: Moment | None = None) -> str | None:
@@ -22,11 +21,28 @@ def device_memory(case: Case, moment: Moment | None = None) -> str | None:
     if framework_of(case) == JAX:
         return _OF_JAX
     failed = moment.request.failed if moment and moment.request else None
-    if framework_of(case) != TENSORFLOW or case.api.newest < (2, 5):
+    if framework_of(case) != TENSORFLOW or case.api.newest < (2, 4):
         return None
+    device = f"print(step, {_counted(case)} >> 20, 'MiB')"
     if failed and kind_of_device(failed.device or "", "") == CPU:
-        return _OF_TENSORFLOW.replace("GPU:0", "CPU:0") if "bfc" in (failed.allocator or "") else _RAM
-    return _OF_TENSORFLOW
+        return device.replace("GPU:0", "CPU:0") if "bfc" in (failed.allocator or "") else _RAM
+    return device
+
+
+def _of_either(case: Case) -> str | None:
+    """The line that prints RAM and a device's memory, of JAX, and of TensorFlow where a GPU is named."""
+    if framework_of(case) == JAX:
+        return _OF_BOTH
+    told = case.capture.surroundings
+    named = told.shows("a GPU named") is not None and told.shows("host RAM named") is None
+    counted = framework_of(case) == TENSORFLOW and case.api.newest >= (2, 4)
+    return f"{_RAM[:-1]}, {_counted(case)} >> 20)" if named and counted else None
+
+
+def _counted(case: Case) -> str:
+    """What TensorFlow counts of a GPU; 2.4 has only the sum."""
+    ends = "usage('GPU:0')" if case.api.newest < (2, 5) else "info('GPU:0')['current']"
+    return f"tf.config.experimental.get_memory_{ends}"
 
 
 def find_what_grows(case: Case, of_host: bool) -> Remedy:
@@ -38,8 +54,8 @@ def find_what_grows(case: Case, of_host: bool) -> Remedy:
     of_device = bool(case.moments or told.shows("device memory in words")) and not of_host
     code = device_memory(case) if of_device else _RAM
     what = "the memory in use" if of_device else "the RAM of the process"
-    if framework_of(case) == JAX and not (of_host or of_device or without_gpu(case)):
-        code, what = _OF_BOTH, "the RAM of the process, and what a GPU's allocator counts,"
+    if not (of_host or of_device or without_gpu(case)) and (both := _of_either(case)):
+        code, what = both, "the RAM of the process, and what a GPU's allocator counts,"
     trains = (told.shows("training") is not None or bool(case.moments)) and not situation(case).program
     parts = ": checkpoints, callbacks, lists of results, models made in a loop" if trains else ""
     return Remedy(
