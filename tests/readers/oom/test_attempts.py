@@ -41,6 +41,8 @@ def facts(text: str) -> set[str]:
         ("Would a generator help?", set()),
         ("Specifying batch_size 16, 32, 64 did not help", {"a smaller batch"}),
         ("Batch size 16 is still what the paper has.", set()),
+        ("Reducing `batch_size` from 8 to 4 does not help", {"a smaller batch"}),
+        ("lax.map with batch_size does not make a difference", {"blocks"}),
         ("I reduced the image size and nothing helps.", {"a smaller sample"}),
         ("We tried fewer layers, to no avail.", {"a smaller model"}),
         ("I upgraded to 2.4 in May.", set()),
