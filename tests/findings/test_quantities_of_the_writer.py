@@ -6,6 +6,7 @@ import pytest
 
 from tests.findings.logs import oom
 from tests.findings.pages import explained
+from tfmemlens.renderers.terminal import report as terminal
 
 SCORES = "16,12,512,512"
 FULL = (
@@ -57,3 +58,23 @@ def test_only_a_line_that_calls_by_hand_goes_in_pieces() -> None:
     assert by_hand.actions[0].remedy.slug == "in-pieces"
     of_a_graph = explained(called.format("out = session.run(logits, feed)") + end.format(""))
     assert "in-pieces" not in [action.remedy.slug for action in of_a_graph.actions]
+
+
+@pytest.mark.parametrize(
+    ("line", "by_hand"),
+    [
+        ("callbacks=[board, saver])", False),
+        ("validation_data=held_out", False),
+        ("verbose=True))", False),
+        ("y = tf.cumsum(x, axis=1)", True),
+        ("y = tf.concat(parts, axis=1)", True),
+    ],
+)
+def test_the_last_argument_of_a_call_says_not_what_was_called(line: str, by_hand: bool) -> None:
+    text = FULL + "*" * 100 + "\nOP_REQUIRES failed at constant_op.cc:82 : Resource exhausted: OOM when"
+    text += " allocating tensor of shape [48,192,128,96] and type float\n"
+    text += f'Traceback (most recent call last):\n  File "run.py", line 7, in main\n    {line}\n'
+    report = explained(text)
+    assert ("in-pieces" in [action.remedy.slug for action in report.actions]) is by_hand
+    assert (report.actions[0].remedy.slug == "smaller-batch") is not by_hand
+    assert ("your code" in terminal.render(report)) is by_hand

@@ -54,7 +54,7 @@ def in_pieces(case: Case, moment: Moment) -> Remedy | None:
         return None  # nothing says what asked
     if of_jax and jax_lines.made_at(case, moment):
         return None  # the rule of the failing line says it, for what the line makes
-    quoted = f" (`{failed.source_text}`)" if failed.source_text else ""
+    quoted = f" (`{failed.source_text}`)" if failed.source_text and not _ends_a_call(failed) else ""
     where = f"{failed.source}{quoted}" if failed.source else "the failing call"
     if of_jax and _WAITS.search(failed.source_text or ""):
         calls = " or ".join(f"`{name}` ({line.place})" for name, line in calls_before(case)[-2:])
@@ -239,10 +239,18 @@ _SAMPLES = range(2, 1025)
 
 def _may_be_by_hand(failed: FailedRequest) -> bool:
     """Whether a line of the program, which runs no graph, or an eager op made the tensor."""
-    runs_a_graph = _RUNS.search(failed.source_text or "") is not None
+    runs_a_graph = _RUNS.search(failed.source_text or "") is not None or _ends_a_call(failed)
     return bool(failed.op or (failed.source and not runs_a_graph))
 
 
+def _ends_a_call(failed: FailedRequest) -> bool:
+    """Whether the quoted line is only the last of a call's arguments, as Python before 3.8 quotes it: it
+    does not say what is called, which in a model's training is the training.
+    """
+    return _LAST_ARGUMENT.match(failed.source_text or "") is not None
+
+
+_LAST_ARGUMENT = regex(r"\s*(?:\w{1,60}=[\w.'\"]{1,120},?|[^()]{0,120}\))\)*\s*\Z")
 _RUNS = regex(
     r"\.run\(|\bmain\(|\b_?sess(?:ion)?\b|\.(?:fit|train|evaluate|predict)\w*\(|\b(?:train|evaluate)\w*\("
 )

@@ -20,6 +20,8 @@ _RUNS_ALL = regex(
     r"\.(?:fit|fit_generator|evaluate|predict|(?:train|test|predict)_on_batch|train_and_evaluate)\("
 )
 """A line that runs a whole model says nothing about which tensor it was."""
+_LAST_ARGUMENT = regex(r"\s*(?:\w{1,60}=[\w.'\"]{1,120},?|[^()]{0,120}\))\)*\s*\Z")
+"""Only the end of a call, as Python before 3.8 quotes it."""
 _CALLED = regex(r"([\w.]+)\s*\(")
 _WAIT = {
     *("print", "float", "int", "bool", "str", "format", "round", "asarray", "array", "item", "tolist"),
@@ -110,7 +112,7 @@ def _label(failed: FailedRequest) -> str:
         return LATER
     if "-packages" in (failed.source or ""):
         return INSTALLED
-    return CALL if _RUNS_ALL.search(text) else CODE
+    return CALL if _RUNS_ALL.search(text) or _LAST_ARGUMENT.match(text) else CODE
 
 
 _PLACE = regex(
