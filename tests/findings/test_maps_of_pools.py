@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.findings.logs import oom
 from tests.findings.pages import explained
 from tfmemlens.renderers.terminal import _balance
 
@@ -45,3 +46,16 @@ def test_a_title_that_quotes_the_head_leaves_the_map_to_the_dump() -> None:
     title = "# Allocator (GPU_0_bfc) ran out of memory trying to allocate 64.00MiB.\n\n"
     report = explained(title + TEXT.format(map=HOLES))
     assert _balance.by_the_map(report.case.moments[0]) != ""
+
+
+@pytest.mark.parametrize(
+    ("head", "stars", "full"),
+    [
+        ("2021-03-04 05:06:07.000001: W tensorflow/core/common_runtime/bfc_allocator.cc:424] ", 100, True),
+        ("2021-03-04 05:06:07.000001: W tensorflow/core/common_runtime/bfc_allocator.cc:424] ", 70, False),
+        ("", 100, False),
+    ],
+)
+def test_a_map_tells_of_a_full_pool_without_the_dump_above_it(head: str, stars: int, full: bool) -> None:
+    text = f"{head}{'*' * stars}\n{oom('1,88,88,192')}"
+    assert ("the pool was full (its map of stars, line 1)" in explained(text).verdict) is full

@@ -123,6 +123,7 @@ MAP = LineRule(
     "*" * 88 + "_" * 12,
     needs=("**", "*_", "*x", "_*", "__", "_x", "x*", "x_", "xx"),
 )
+_CELLS = 100
 _LAST_LINE = regex(r"[Rr]an out of memory trying to allocate")
 ENDED = LineRule(
     rf"\bRan out of memory trying to allocate (?P<size>{SIZE})\. +See logs for memory state",
@@ -197,6 +198,8 @@ class DumpCollector:
         self.origin = ""
         """The source file that the line's prefix names."""
         self._in_stats = self._in_histogram = False
+        self.origin = ""
+        """The C++ file that logged the line."""
 
     def offer(self, line: Line) -> bool:
         """Take the line if it belongs to a dump."""
@@ -283,14 +286,18 @@ class DumpCollector:
             self._ended(parse_size(match["size"], ALIGNMENT), line)
             return True
         if (match := MAP.search(text)) or EMPTY_MAP.search(text):
-            if self.dump:
-                self.dump.map = (match["map"] if match else "_", line)
+            if self.dump or (match and self._alone(match["map"])):
+                self._open(line).map = (match["map"] if match else "_", line)
             self.finish()
             return True
         if self.dump and COLLAPSED.search(text):
             self.dump.collapsed = line
             return True
         return bool(BORING.search(text))
+
+    def _alone(self, stars: str) -> bool:
+        """Whether a map is one, of which the dump above is not here: the allocator logged it, in full."""
+        return "bfc_allocator.cc" in self.origin and len(stars) == _CELLS
 
     def _chunk(self, text: str, line: Line) -> bool:
         match = CHUNK.search(text)
