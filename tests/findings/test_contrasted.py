@@ -198,3 +198,25 @@ def test_what_is_to_fit_does_not_fit_yet(said: str) -> None:
         f"It runs out of memory if `cubic` is used.\n{FAILED_IN_JAX}"
     )
     assert not any(each.remedy.text.startswith("compare ") for each in pipeline.explain(text).actions)
+
+
+@pytest.mark.parametrize(
+    ("message", "known"),
+    [
+        ("h7:11:13 [2] include/alloc.h:40 NCCL WARN Cuda failure 'out of memory'", True),
+        (
+            "E cuda_driver.cc:828] failed to allocate 2.00G (2147483648 bytes) from device:"
+            " CUDA_ERROR_OUT_OF_MEMORY",
+            False,
+        ),
+    ],
+)
+def test_a_message_of_nccl_names_its_cause_beside_two_ways_that_are_compared(
+    message: str, known: bool
+) -> None:
+    text = "Hello,\nWith 60 files and 4 workers my TensorFlow model runs fine.\n"
+    text += "With 40 files and 8 workers it runs out of memory.\n"
+    report = pipeline.explain(f"{text}\n{message}\n")
+    assert ("outside TensorFlow's pool" in report.verdict) is known
+    assert any("what differs between line 2" in each.headline for each in report.findings) is not known
+    assert (report.actions[0].remedy.slug == "growth") is known

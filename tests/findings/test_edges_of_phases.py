@@ -421,7 +421,7 @@ def test_a_pool_that_asks_the_driver(size: int | None, times: int, words: str) -
             {"what": RequestKind.COPY, "node": "net/x"},
             ["see-device-users", "smaller-batch", "smaller-input"],
         ),
-        ("NCCL", {"what": RequestKind.DRIVER}, ["see-device-users", "growth"]),
+        ("NCCL", {"what": RequestKind.DRIVER}, ["growth", "smaller-fraction", "see-device-users"]),
         ("Cannot parse tensor from proto", {}, ["data-out-of-the-graph"]),
         ("no room for new constant", {"what": RequestKind.XLA}, ["pass-as-argument"]),
     ],

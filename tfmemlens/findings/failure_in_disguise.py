@@ -393,6 +393,12 @@ def _remedies(case: Case, moment: Moment, of_pool: bool) -> Iterator[Remedy]:
     if _own_pool(case, moment):
         yield from _of_own_pool(case)
         return
+    if _of_nccl(moment.request.failed) and framework_of(case) == TENSORFLOW:
+        yield from (each for each in _of_own_pool(case) if each.slug != "fewer-processes")
+        yield Remedy(
+            "see whether another process holds one of the devices", "nvidia-smi", slug="see-device-users"
+        )
+        return
     if framework_of(case) == JAX and (clears := _clears_backends(case)):
         yield Remedy(
             f"leave `clear_backends()` out ({clears.place}): the backend that is made next asks for a pool of"

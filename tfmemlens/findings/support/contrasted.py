@@ -28,6 +28,7 @@ from tfmemlens.model.capture import (
 )
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
+from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.values import dataclass, replace
@@ -405,7 +406,7 @@ def compared(case: Case) -> Contrast | None:
     """The two ways to run it that the text compares. None where a known thing tells them apart."""
     told = case.capture.surroundings
     both = told.compared
-    if both is None or told.works_in or told.shows("jax: jit ends it"):
+    if both is None or told.works_in or told.shows("jax: jit ends it") or _of_nccl(case):
         return None
     if contrasted(case) or isolated(case) or _OTHERS_OF_IT.search(both.works):
         return None
@@ -429,6 +430,15 @@ def compared(case: Case) -> Contrast | None:
     remedy = Remedy(text, slug="what-differs" if _can_be_kept(both) else BOTH_WAYS)
     more = f" (`{both.larger}`)" if both.larger else ""
     return Contrast(both.fails_line, "what works and what fails", remedy, beside=both.works_line, more=more)
+
+
+def _of_nccl(case: Case) -> bool:
+    """Whether the message is NCCL's, whose memory lies outside the pool: a cause that is known, whichever of
+    two releases or GPUs leaves it less room.
+    """
+    request = case.moments[0].request if case.moments else None
+    line = request.failed.line if request and request.failed.kind is RequestKind.DRIVER else None
+    return line is not None and "NCCL" in line.text
 
 
 def _can_be_kept(both: ComparedWays) -> bool:
