@@ -85,11 +85,18 @@ def ruled_out(case: Case) -> frozenset[str]:
             for purpose, slugs in _RULED_OUT.items()
             if told.shows(purpose)
             and not (smaller_helps and "batch" in purpose)
-            and not (purpose == "growth in vain" and told.shows("growth helps"))
+            and not _helped(told, purpose)
             and not (case.moments and purpose == "a batch of one")
             for slug in slugs
         )
     )
+
+
+def _helped(told: Surroundings, purpose: str) -> bool:
+    """Whether the text says elsewhere that what was tried in vain helped in the end."""
+    if purpose == "another release in vain":
+        return told.works_in is not None
+    return purpose == "growth in vain" and told.shows("growth helps") is not None
 
 
 def runs_with_less(told: Surroundings) -> bool:
@@ -177,7 +184,7 @@ def told_tried(case: Case) -> str:
     named = [
         f"{_IN_R.get(words, words) if in_r else words} ({line.place})"
         for fact, words in _IN_WORDS.items()
-        if (line := told.shows(fact)) and not (helps and "batch" in words)
+        if (line := told.shows(fact)) and not (helps and "batch" in words) and not _helped(told, fact)
     ]
     return f"; tried or in use already: {', '.join(named[:_MOST_NAMED])}" if named else ""
 
