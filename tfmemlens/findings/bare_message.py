@@ -13,18 +13,25 @@ import re
 from collections.abc import Iterator
 
 from tfmemlens.findings import soft_warnings_only
-from tfmemlens.findings.support import exla
+from tfmemlens.findings.support import bare_on_a_tpu, exla
+from tfmemlens.findings.support.bare_on_a_tpu import ran_on_a_tpu
 from tfmemlens.findings.support.board import board
 from tfmemlens.findings.support.cut_bins import of_bins, short_of_it
 from tfmemlens.findings.support.phase import other_than_training
 from tfmemlens.findings.support.prose_advice import ANOTHER_RELEASE, without_a_batch
 from tfmemlens.findings.support.prose_of_jax import of_constructs
 from tfmemlens.findings.support.rows import attributed, failures, on_host
-from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of, situation
+from tfmemlens.findings.support.situation import (
+    JAX,
+    TENSORFLOW,
+    framework_of,
+    says_it_trains,
+    situation,
+)
 from tfmemlens.findings.support.stated_weights import STATED_MATRIX
 from tfmemlens.findings.support.tiny_pools import left_by_others
 from tfmemlens.findings.support.told_mechanism import told_mechanism
-from tfmemlens.findings.support.tool_settings import in_tiles, tool
+from tfmemlens.findings.support.tool_settings import in_tiles, of_batch, tool
 from tfmemlens.findings.support.traceback_place import of_the_node
 from tfmemlens.findings.support.verdict import OF_A_FILE
 from tfmemlens.model.case import Case, Moment
@@ -89,7 +96,11 @@ def check(case: Case) -> Iterator[Finding]:
         what += f"; most likely it was {likely.what}" if likely else ""
         product = _GRADIENT.search(failed.node or "") if framework == TENSORFLOW else None
         what += f"; {_of_a_product(product)}" if product else ""
+        trial = failed.line is not None and _TRIAL.search(failed.line.text) is not None
+        what += f"; {_OF_A_TRIAL}" if trial else ""
         what += "" if failed.node or framework == JAX else of_the_node(case.capture.surroundings)
+        of_tpu = framework == TENSORFLOW and situation(case, moment).training and ran_on_a_tpu(case, moment)
+        what += bare_on_a_tpu.because(case) if of_tpu else ""
         yield Finding(
             severity=Severity.NOTE if late else Severity.FACTOR,
             headline=what,
@@ -97,13 +108,15 @@ def check(case: Case) -> Iterator[Finding]:
             evidence=(Evidence("the message", failed.line),),
             remedies=(*(likely.remedies if likely and likely.fact == STATED_MATRIX else of_jax), _REST_OF_JAX)
             if framework == JAX
+            else bare_on_a_tpu.remedies(case)
+            if of_tpu
             else (
                 *of_shuffling(failed),
                 *((ANOTHER_RELEASE,) if release else ()),
                 *(likely.remedies if likely else ()),
                 *((_see_its_width(product["layer"]),) if product else ()),
                 *(() if product and product["second"] else _remedies(case, moment)),
-                _REST,
+                _BELOW_A_TRIAL if trial else _REST,
             ),
             moment=index,
         )
@@ -139,6 +152,16 @@ def _of_elixir(case: Case, index: int) -> Finding:
     )
 
 
+_TRIAL = regex(r"(?i)\bprofiling failure on cudnn engine")
+_OF_A_TRIAL = (
+    "it is a trial of one of cuDNN's algorithms, whose workspace found no room: another may have one, so"
+    " the line alone does not say that the run ended"
+)
+_BELOW_A_TRIAL = Remedy(
+    "add what stands below such lines: the last lines say whether the run went on, or with which message it"
+    " ended",
+    slug="read-the-log",
+)
 _GRADIENT = regex(
     r"\Agradient_tape/(?!.*(?:Tensordot|lstm|gru|rnn|attention|while|einsum))(?:[\w.]{1,80}/){0,8}?"
     r"(?P<layer>[\w.]{1,80})/MatMul/MatMul(?P<second>_1)?\Z"
@@ -302,8 +325,9 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
     if any(told.shows(words) for words in _NO_BATCH) and not told.shows("a smaller batch helps"):
         yield from without_a_batch(case)
         return
-    if run.training and not at_one:
-        half = f" ({batch[0]} -> {int(batch[0]) // 2})" if batch and batch[0].isdigit() else ""
+    trains = run.training or (run.training is None and says_it_trains(case))
+    if trains and not at_one:
+        half = f" ({batch[0]} -> {int(batch[0]) // 2})" if batch and batch[0].isdigit() else of_batch(case)
         yield Remedy(
             f"train with a smaller batch{half}: that helps most trainings; if it fails at a batch of 1, too,"
             " make the samples or the model smaller",
@@ -313,7 +337,7 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
         yield Remedy(
             f"predict in tiles, more of them the less it takes: {tiles}", slug="smaller-prediction-batch"
         )
-    elif run.training or (moment.request and other_than_training(case, moment.request)):
+    elif trains or (moment.request and other_than_training(case, moment.request)):
         yield Remedy("smaller inputs: smaller images, shorter sequences", slug="smaller-input")
     else:
         yield Remedy(

@@ -127,6 +127,25 @@ def only_infers(case: Case) -> bool:
     return told.shows("inferring in words") is not None and not trains
 
 
+def says_it_trains(case: Case) -> bool:
+    """Whether the text says in words that it is the training that fails, and names nothing else it may be."""
+    told = case.capture.surroundings
+    line = told.shows("training in words")
+    other = any(map(told.shows, _NO_TRAINING))
+    if line is None or other or _INFERS.search(line.text):
+        return False
+    return _IT_TRAINS.search(line.text) is not None
+
+
+_NO_TRAINING = ("inferring in words", "failing in evaluation", "explaining", "sampling", "converting a model")
+_INFERS = regex(r"(?i)\b(?:inferenc\w*|predict\w*|evaluat\w*|validat\w*|serv(?:e|es|ing)|export\w*)\b")
+_IT_TRAINS = regex(
+    r"(?i)(?<!after )(?<!post-)(?<!pre-)\b(?:(?:when|while|during|start(?:s|ed)?|run(?:s|ning)?|actual|multi"
+    r"|GPU|in|the|my|to|I|we|of|for|on) (?:\w+ ){0,2}?(?:training|train|fine-?tun\w+)"
+    r"|\Atrain(?:ing)?\b|fine-?tuning)\b(?! (?:data|set|images|samples|was|is|finish\w*|went|done))"
+)
+
+
 def _names_training(failed: FailedRequest) -> bool:
     """Whether the function or program that ran is called a training step."""
     return "train" in f"{failed.function} {failed.executable} {failed.caller}".lower() or failed.updating
