@@ -191,3 +191,25 @@ def test_more_free_memory_is_no_growth() -> None:
     assert not any(finding.rule == "told-in-words" for finding in found.findings)
     grows = explained("The job shows increasing memory usage in each epoch.")
     assert "grows" in grows.verdict
+
+
+REFUSED = (
+    "I tensorflow/stream_executor/cuda/cuda_driver.cc:733] failed to allocate 1.50G (1610612736 bytes) from"
+    " device: CUDA_ERROR_OUT_OF_MEMORY: out of memory\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("size", "more", "full", "open_end"),
+    [
+        ("24.00MiB", "", True, True),
+        ("24.00MiB", "then the script fails\n", True, False),
+        ("2.00GiB", "", False, False),
+    ],
+)
+def test_a_pool_that_is_refused_little_is_full(size: str, more: str, full: bool, open_end: bool) -> None:
+    report = explained(REFUSED + SOFT.format(size=size) + more)
+    slugs = [action.remedy.slug for action in report.actions]
+    assert ("the pool is full" in report.verdict) is full
+    assert ("growth" in slugs) is not full
+    assert ("how, is not in this text" in report.verdict) is open_end

@@ -21,7 +21,7 @@ from tfmemlens.findings.support.prose_advice import full_device
 from tfmemlens.findings.support.rows import failures, is_constant_of_graph, tensor_text
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_name, framework_of
 from tfmemlens.model.attribution import Kind
-from tfmemlens.model.capture import DeviceUse, Surroundings
+from tfmemlens.model.capture import DeviceUse, SoftWarning, Surroundings
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import FailedRequest, RequestKind
@@ -53,7 +53,7 @@ def check(case: Case) -> Iterator[Finding]:
         if failed.shape is not None and not is_constant_of_graph(failed):
             size = f" ({tensor_text(moment)})"
         full = _filled_by_itself(_own_pool(case, moment)) or _of_ranks(case, failed)
-        full = full or _of_jax(case, failed) or _piled_up(case, failed)
+        full = full or _of_jax(case, failed) or _piled_up(case, failed) or _beside_warnings(case, moment)
         yield Finding(
             severity=Severity.CAUSE,
             headline=f"an out-of-memory error in disguise: {meaning}{size}{full}",
@@ -502,9 +502,37 @@ _LESS_AT_ONCE = Remedy(
 )
 
 
+def _refused(case: Case, moment: Moment) -> SoftWarning | None:
+    """The smallest request that a full pool refused with a warning, beside a driver without more."""
+    told, failed = case.capture.surroundings, moment.request.failed if moment.request else None
+    of_driver = failed is not None and failed.kind is RequestKind.DRIVER and failed.size is not None
+    if not of_driver or framework_of(case) != TENSORFLOW:
+        return None
+    small = [each for each in told.soft_warnings if each.size.bytes <= _SMALL_BYTES]
+    return min(small, key=lambda each: each.size.bytes, default=None)
+
+
+def _beside_warnings(case: Case, moment: Moment) -> str:
+    """What warnings of a pool that goes on say of it, and that they are all where nothing tells of an end."""
+    least = _refused(case, moment)
+    if least is None:
+        return ""
+    full = f"; the pool is full: {human_size(least.size)} found no room ({least.line.place})"
+    told = case.capture.surroundings
+    ends = told.raised or told.crash or len(case.moments) > 1 or any(map(told.shows, _ENDS))
+    if ends:
+        return full
+    return f"{full}, by its own words no failure; whether the run ended, and how, is not in this text"
+
+
+_ENDS = ("ended in words", "killed in words", "raising an exception", "hanging in words")
+
+
 def _of_full_pool(case: Case, moment: Moment) -> bool:
     """Whether TensorFlow's own pool was asked and is full, which a pool that grows is as well."""
     assert moment.request
+    if _refused(case, moment):
+        return True
     of_pool = moment.request.failed.kind in (RequestKind.TENSOR, RequestKind.COPY)
     return of_pool and framework_of(case) == TENSORFLOW
 
