@@ -44,6 +44,7 @@ def test_an_end_in_words_after_the_warning_is_most_likely_host_ram(before: str, 
         "Does your training stop after it? If the script crashes, please attach the log.",
         "Did the training really fail after it?",
         "I wonder whether your program crashes at all",
+        "Do you only see it? If it crashes, add the last lines",
     ],
 )
 def test_the_warning_alone_is_no_failure(beside: str) -> None:

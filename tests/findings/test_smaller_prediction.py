@@ -50,3 +50,13 @@ def test_validation_has_a_batch_of_its_own_among_the_settings() -> None:
     (remedy,) = next(each for each in report.findings if each.rule == "failed-in-evaluation").remedies
     assert "(this one had 16)" in remedy.text
     assert remedy.code == "model.fit(..., validation_batch_size=4)   # or batch the validation set itself"
+
+
+@pytest.mark.parametrize(
+    ("call", "last", "joined"),
+    [("predict", "operation", True), ("predict", "layer", False), ("fit", "operation", False)],
+)
+def test_what_a_prediction_joins_last_are_its_results(call: str, last: str, joined: bool) -> None:
+    text = f"# Out of memory error when running model.{call} over long arrays\n\n"
+    text += f"Here it runs out of GPU memory on the last concat {last}.\n"
+    assert ("which predict joins into one array" in pipeline.explain(text).verdict) is joined

@@ -331,6 +331,8 @@ def _mechanisms(case: Case) -> Iterator[Grower]:
                     "one batch of the inference, or results that are kept",
                     (_IN_PARTS, LESS_RETURNED),
                 )
+                if last := told.shows("a last concat"):
+                    line, (what, remedies) = last, _OF_CIRCUMSTANCES["joining predictions"]
             if name == "evaluating" and _trains(told) and told.shows("a smaller evaluation batch in vain"):
                 what, remedies = _BESIDE_THE_TRAINING, (_EVALUATE_APART,)
             if name == "feeding a whole set" and not _trains(told):

@@ -348,8 +348,17 @@ JOINING = LineRule(
     needs=("concat",),
 )
 """The outputs of all batches of a prediction are joined."""
+LAST_CONCAT = LineRule(
+    r"(?i)\b(?:final|last) concat(?:enat\w*|s)?"
+    r"(?: (?:op(?:eration)?|call|step)\b(?! of)|(?=[.,;:!?)]|\s*\Z))",
+    "it runs out of memory on the last concat operation",
+    "all batches are computed, it fails at the final concatenation.",
+    needs="concat",
+)
+"""What is joined last, in a prediction the outputs of its batches."""
 PROSE = {
     "joining predictions": JOINING,
+    "a last concat": LAST_CONCAT,
     "using an estimator": ESTIMATOR,
     "worker processes": WORKERS,
     "retracing in words": RETRACED,
