@@ -10,6 +10,7 @@ import pytest
 
 from tests.builders import row, timeline
 from tests.models import document
+from tfmemlens.errors import Unpredictable
 from tfmemlens.estimation.allocator_pasts import old_blocks, pasts_to_try
 from tfmemlens.estimation.error_bar import drawn_in
 from tfmemlens.estimation.graph_step import capture as graph_capture
@@ -247,7 +248,8 @@ def test_a_step_that_takes_more_later_is_told_as_that_and_its_bar_holds_the_firs
     """TensorFlow 1.15: 93 MiB in the first steps of two LSTM layers, 248 within twelve."""
 
     def walked(*_: object, steps: int, late: bool, **__: object) -> Timeline:
-        size = later if late else 83 if steps < 4 else 100
+        young = 83 if steps < 4 else 100
+        size = later if late else young
         return timeline(row("a", size, 0, 1), ran=(("a", 0, 1),))
 
     monkeypatch.setattr(graph_capture, "of_graph", walked)
@@ -256,3 +258,41 @@ def test_a_step_that_takes_more_later_is_told_as_that_and_its_bar_holds_the_firs
     (step,) = found.timelines
     assert (step.peak_bytes // MIB, step.lower_error_share) == (told, pytest.approx(below, abs=0.01))
     assert any("the first take about 83.00 MiB" in note.text for note in found.notes) == (told != 100)
+
+
+LOOP = "sample_traces/fit/1.15-while-rnn.meta.gz"
+
+
+@pytest.mark.parametrize(
+    ("slower", "faster", "bar"),
+    [(100, 100, (0.10, 0.10)), (75, 100, (0.25, 0.10)), (100, 112, (0.10, 0.12)), (70, 100, (0.30, 0.10))],
+)
+def test_a_loops_bar_holds_slower_and_faster_processors(
+    slower: int, faster: int, bar: tuple[float, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = of_paces(monkeypatch, LOOP, slower, faster)
+    assert (found.lower_error_share, found.error_share) == pytest.approx(bar, abs=0.001)
+
+
+def test_a_loop_that_is_no_one_figure_is_refused_with_both_and_a_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """141 MiB on one processor, 391 on one half as fast again."""
+    with pytest.raises(Unpredictable, match=r"about 60\.00 MiB or 100\.00 MiB") as refused:
+        of_paces(monkeypatch, LOOP, 60, 100)
+    assert "110.00 MiB" in str(refused.value.hint)
+
+
+def test_near_miss_without_a_loop_no_pace_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert of_paces(monkeypatch, UNET, 10, 900).lower_error_share == pytest.approx(0.10)
+
+
+def of_paces(monkeypatch: pytest.MonkeyPatch, path: str, slower: int, faster: int) -> Timeline:
+    def walked(*_: object, pace: float, **__: object) -> Timeline:
+        size = {0.5: slower, 1.0: 100, 2.0: faster}[pace]
+        return timeline(row("a", size, 0, 1), ran=(("a", 0, 1),))
+
+    monkeypatch.setattr(graph_capture, "of_graph", walked)
+    settings = StepSettings(2, threads=1, workers=1, onednn=False)
+    (found,) = estimate_graph(path, settings).timelines
+    return found

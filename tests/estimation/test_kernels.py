@@ -96,6 +96,11 @@ def t(*shape: int, dtype: str = "float32", holders: int = 1) -> tuple[Dims, str,
 
 CASES = [
     # numbers
+    case("Transpose", [Token((2, 4), "int32", (1, 1, 16, 1, 8, 512, 1, 64)), Token((2,), "int32", (1, 0))],
+         ["new: int32 4x2 [1, 8, 1, 512, 16, 1, 1, 64]"], T="int32"),
+    case("Transpose", [Token((2, 4), "int32"), Token((2,), "int32", (1, 0))], ["new: int32 4x2"], T="int32"),
+    case("Transpose", [Token((2, 2), "int32", (1, 2, 3)), Token((2,), "int32", (1, 0))], ["new: int32 2x2"],
+         T="int32"),
     case("Range", [one(0), one(5), one(2)], ["new: int32 3 [0, 2, 4]"], Tidx="int32"),
     case("Range", [Token((), "int32")] * 3, ["new: int32 1"], Tidx="int32"),
     case("Unpack", [t(2, 16)], ["in 0: float32 16"] * 2, num=2, T="float32"),
@@ -673,3 +678,11 @@ def test_sizes_that_no_tensor_has_are_refused(size: int, fine: bool) -> None:
 )
 def test_the_bytes_of_a_tensor(shape: Dims, dtype: str, size: int) -> None:
     assert Token(shape, dtype).bytes == size
+
+
+def test_operands_that_do_not_go_together_are_no_shape() -> None:
+    """A guess for one of them was 2 ** 31 times too long, and the product came to 64 PiB."""
+    bench = Bench()
+    with pytest.raises(MalformedNode, match="do not go together"):
+        bench.run("Mul", bench.tensor(8, 96), bench.tensor(8, 64), T="float32")
+    assert bench.said(bench.run("Mul", bench.tensor(8, 1), bench.tensor(8, 64), T="float32"))

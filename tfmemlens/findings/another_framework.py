@@ -447,8 +447,8 @@ def check(case: Case) -> Iterator[Finding]:
 
 _OF_A_DISK = regex(r"\bdisk\b|\binodes\b|\bcheckpoint could not be written\b")
 _MAKES_ROOM = regex(
-    r"(?i)\b(?:dis[ck]s?|drives?|volumes?|space|quota|inodes?|free(?:d|ing)?|delet\w+|clean\w*|clear\w*|mount\w*"
-    r"|partition\w*|tmp|tempdir|another (?:folder|directory|path)|checkpoints?|\d+ ?[GT]i?B?)\b"
+    r"(?i)\b(?:dis[ck]s?|drives?|volumes?|space|quota|inodes?|free(?:d|ing)?|delet\w+|clean\w*|clear\w*"
+    r"|mount\w*|partition\w*|tmp|tempdir|another (?:folder|directory|path)|checkpoints?|\d+ ?[GT]i?B?)\b"
 )
 _DISK, _NEAR_A_LOCK = "the disk was full", 12
 _NO_SHARED_MEMORY = "the shared memory between worker processes (/dev/shm) was too small"

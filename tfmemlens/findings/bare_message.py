@@ -101,23 +101,25 @@ def check(case: Case) -> Iterator[Finding]:
         what += "" if failed.node or framework == JAX else of_the_node(case.capture.surroundings)
         of_tpu = framework == TENSORFLOW and situation(case, moment).training and ran_on_a_tpu(case, moment)
         what += bare_on_a_tpu.because(case) if of_tpu else ""
+        helping: tuple[Remedy, ...] = (
+            *of_shuffling(failed),
+            *((ANOTHER_RELEASE,) if release else ()),
+            *(likely.remedies if likely else ()),
+            *((_see_its_width(product["layer"]),) if product else ()),
+            *(() if product and product["second"] else _remedies(case, moment)),
+            _BELOW_A_TRIAL if trial else _REST,
+        )
+        if framework == JAX:
+            stated = likely and likely.fact == STATED_MATRIX
+            helping = (*(likely.remedies if likely and stated else of_jax), _REST_OF_JAX)
+        elif of_tpu:
+            helping = tuple(bare_on_a_tpu.remedies(case))
         yield Finding(
             severity=Severity.NOTE if late else Severity.FACTOR,
             headline=what,
             because=what,
             evidence=(Evidence("the message", failed.line),),
-            remedies=(*(likely.remedies if likely and likely.fact == STATED_MATRIX else of_jax), _REST_OF_JAX)
-            if framework == JAX
-            else bare_on_a_tpu.remedies(case)
-            if of_tpu
-            else (
-                *of_shuffling(failed),
-                *((ANOTHER_RELEASE,) if release else ()),
-                *(likely.remedies if likely else ()),
-                *((_see_its_width(product["layer"]),) if product else ()),
-                *(() if product and product["second"] else _remedies(case, moment)),
-                _BELOW_A_TRIAL if trial else _REST,
-            ),
+            remedies=helping,
             moment=index,
         )
 

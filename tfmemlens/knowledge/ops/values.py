@@ -297,9 +297,11 @@ def permuted(site: ShapeContext) -> list[Dims | None]:
 def transposed(site: ShapeContext) -> list[Dims | None]:
     """The numbers of a matrix by its columns, as the gradient of a Tile orders repetitions and sides."""
     value, shape, order = site.value(0), site.shape(0), site.value(1)
-    if value is None or shape is None or order is None or len(shape) != 2 or None in shape:
+    if value is None or shape is None or order is None or len(shape) != 2:
         return [None]
-    rows, columns = side_of(shape, 0), side_of(shape, 1)
+    rows, columns = shape
+    if rows is None or columns is None:
+        return [None]
     if order != (1, 0) or len(value) != rows * columns:
         return [value if order == (0, 1) else None]
     return [tuple(value[row * columns + column] for column in range(columns) for row in range(rows))]

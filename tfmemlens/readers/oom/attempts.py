@@ -144,7 +144,8 @@ _STATED = {
     ),
     "a graph of another thread": regex(r"(?i)\bnot an element of (?:this|the) graph\b"),
     "blocks in vain": regex(
-        r"(?i)\b(?:chunk\w*|blocks?|batching|(?:vmap|lax\.map|\bmap)\b[^.;\n]{0,40}\bbatch_size)\b[^.;\n]{0,50}?"
+        r"(?i)\b(?:chunk\w*|blocks?|batching|(?:vmap|lax\.map|\bmap)\b[^.;\n]{0,40}\bbatch_size)\b"
+        r"[^.;\n]{0,50}?"
         r"\b(?:(?:is|are|seems?|becomes?) (?:\w+ )?(?:ineffective|ignored|useless|without effect)"
         r"|(?:has|have|had) no effect"
         r"|(?:does|do)(?:n't| not) (?:\w+ ){0,3}?(?:have an effect|make a difference|help|matter))\b"
