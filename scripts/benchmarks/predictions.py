@@ -1733,6 +1733,40 @@ _FORTYFIFTH: list[tuple[Any, ...]] = [
     ("quoits", "1.15", 40, "adadelta", 2, False, False),
 ]
 """The same, by another: language, tables and time series first."""
+_FORTYSEVENTH: list[tuple[Any, ...]] = [
+    ("chinchillas", "2.11", 64, "adam", 1, False, True),
+    ("halberds", "2.11", 32, "rmsprop", 1, False, True),
+    ("trebuchets", "2.11", 4096, "adagrad", 2, False, False),
+    ("gooseberries", "2.11", 512, "adam", 1, False, False),
+    ("bobsleighs", "2.11", 96, "rmsprop", 4, False, False),
+    ("astrolabes", "2.11", 10, "adam", 1, True, True),
+    ("jackals", "2.11", 128, "momentum", 1, False, False),
+    ("pergolas", "2.11", 16, "sgd", 1, False, True),
+    ("mulberries", "2.11", 4, "momentum", 2, True, True),
+    ("epaulettes", "2.11", 32, "adam", 1, False, False),
+    ("chinchillas", "2.21", 96, "adafactor", 2, True, True),
+    ("trebuchets", "2.21", 2048, "adamw", 1, False, False),
+    ("astrolabes", "2.21", 8, "momentum", 4, False, True),
+    ("sousaphones", "2.21", 8, "adamw", 1, False, True),
+    ("sousaphones", "2.21", 4, "adafactor", 2, False, False),
+    ("barnacles", "2.21", 256, "adamw", 1, True, True),
+    ("kazoos", "2.21", 64, "sgd", 1, False, False),
+    ("dirigibles", "2.21", 6, "rmsprop", 1, False, False),
+    ("isthmuses", "2.21", 8, "adam", 1, False, True),
+    ("lampreys", "2.21", 12, "adam", 4, False, False),
+    ("nougats", "2.21", 192, "adam", 1, False, False, {"jit": True}),
+    ("gantries", "2.21", 24, "adagrad", 1, False, True),
+    ("kazoos", "2.21", 96, "momentum", 2, True, False),
+    ("turbans", "1.15", 32, "sgd", 1, False, False),
+    ("croissants", "1.15", 2048, "adagrad", 1, False, False),
+    ("croissants", "1.15", 4096, "adam", 2, False, False),
+    ("axolotls", "1.15", 12, "adam", 1, False, False),
+    ("mackintoshes", "1.15", 8, "momentum", 1, False, False),
+    ("platypuses", "1.15", 48, "rmsprop", 4, False, False),
+    ("quagmires", "1.15", 256, "adam", 1, False, False),
+    ("rickshaws", "1.15", 24, "adadelta", 1, False, False),
+]
+"""By another writer."""
 _SETS = {
     "first": _CASES,
     "second": _SECOND,
@@ -1779,6 +1813,7 @@ _SETS = {
     "fortythird": _FORTYTHIRD,
     "fortyfourth": _FORTYFOURTH,
     "fortyfifth": _FORTYFIFTH,
+    "fortyseventh": _FORTYSEVENTH,
 }
 _SUFFIXES = {"2.21": ".keras", "2.11": ".h5", "1.15": ".meta"}
 _SHAPES = {

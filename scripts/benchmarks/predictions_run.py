@@ -37,6 +37,7 @@ import predictions_tenth_run
 import predictions_fifteenth_run
 import predictions_fifth_run
 import predictions_fortyfirst_run
+import predictions_fortyseventh_run
 import predictions_fortyfifth_run
 import predictions_fortyfourth_run
 import predictions_fortythird_run
@@ -592,6 +593,7 @@ def built(case):
         predictions_fortythird_run,
         predictions_fortyfourth_run,
         predictions_fortyfifth_run,
+        predictions_fortyseventh_run,
     )
     make = globals().get(model) or next(getattr(each, model) for each in sets if hasattr(each, model))
     return make({**case, "make_optimizer": lambda: optimizer_of(case["optimizer"])})
