@@ -1767,6 +1767,40 @@ _FORTYSEVENTH: list[tuple[Any, ...]] = [
     ("rickshaws", "1.15", 24, "adadelta", 1, False, False),
 ]
 """By another writer."""
+_FORTYSIXTH: list[tuple[Any, ...]] = [
+    ("stethoscopes", "2.11", 12, "adam", 1, False, True),
+    ("mammograms", "2.11", 6, "momentum", 2, False, True),
+    ("spleens", "2.11", 2, "adam", 1, False, False),
+    ("deltas", "2.11", 8, "rmsprop", 1, True, True),
+    ("rooftops", "2.11", 6, "sgd", 4, False, True),
+    ("moraines", "2.11", 24, "adam", 1, False, True),
+    ("helicopters", "2.11", 12, "adam", 1, False, False),
+    ("megaphones", "2.11", 12, "adagrad", 1, False, True),
+    ("mannequins", "2.11", 24, "adam", 2, True, False),
+    ("codicils", "2.11", 8, "adam", 1, False, True),
+    ("retinas", "2.21", 7, "adamw", 1, False, True),
+    ("polyps", "2.21", 6, "adam", 1, False, False),
+    ("deltas", "2.21", 12, "adamw", 2, False, True),
+    ("paddies", "2.21", 8, "adam", 1, True, True),
+    ("frigates", "2.21", 4, "momentum", 1, False, False),
+    ("helicopters", "2.21", 6, "sgd", 4, True, False),
+    ("stutters", "2.21", 12, "adamw", 1, False, False),
+    ("frescoes", "2.21", 8, "rmsprop", 2, False, False),
+    ("codicils", "2.21", 16, "adafactor", 2, False, True),
+    ("troves", "2.21", 512, "adagrad", 1, False, False),
+    ("barnacles", "2.21", 64, "adam", 1, False, False),
+    ("ligands", "2.21", 96, "adafactor", 1, False, False, {"jit": True}),
+    ("mannequins", "2.21", 32, "sgd", 1, True, False),
+    ("radiographs", "1.15", 12, "adam", 1, False, False),
+    ("phonemes", "1.15", 24, "adam", 1, False, False),
+    ("sonars", "1.15", 24, "rmsprop", 2, False, False),
+    ("puppets", "1.15", 32, "adam", 1, False, False),
+    ("orthophotos", "1.15", 6, "momentum", 1, False, False),
+    ("marketplaces", "1.15", 1024, "adagrad", 1, False, False),
+    ("proverbs", "1.15", 16, "adadelta", 4, False, False),
+    ("buzzards", "1.15", 8, "sgd", 2, False, False),
+]
+"""By another writer."""
 _SETS = {
     "first": _CASES,
     "second": _SECOND,
@@ -1814,6 +1848,7 @@ _SETS = {
     "fortyfourth": _FORTYFOURTH,
     "fortyfifth": _FORTYFIFTH,
     "fortyseventh": _FORTYSEVENTH,
+    "fortysixth": _FORTYSIXTH,
 }
 _SUFFIXES = {"2.21": ".keras", "2.11": ".h5", "1.15": ".meta"}
 _SHAPES = {

@@ -25,6 +25,7 @@ import predictions_fortieth_graphs_run
 import predictions_fortyfirst_graphs_run
 import predictions_fortysecond_graphs_run
 import predictions_fortyseventh_graphs_run
+import predictions_fortysixth_graphs_run
 import predictions_fortyfifth_graphs_run
 import predictions_fortyfourth_graphs_run
 import predictions_fortythird_graphs_run
@@ -286,6 +287,7 @@ def step_of(case):
         predictions_fortythird_graphs_run,
         predictions_fortyfourth_graphs_run,
         predictions_fortyfifth_graphs_run,
+        predictions_fortysixth_graphs_run,
         predictions_fortyseventh_graphs_run,
     )
     model = case["model"]

@@ -38,6 +38,7 @@ import predictions_fifteenth_run
 import predictions_fifth_run
 import predictions_fortyfirst_run
 import predictions_fortyseventh_run
+import predictions_fortysixth_run
 import predictions_fortyfifth_run
 import predictions_fortyfourth_run
 import predictions_fortythird_run
@@ -593,6 +594,7 @@ def built(case):
         predictions_fortythird_run,
         predictions_fortyfourth_run,
         predictions_fortyfifth_run,
+        predictions_fortysixth_run,
         predictions_fortyseventh_run,
     )
     make = globals().get(model) or next(getattr(each, model) for each in sets if hasattr(each, model))
