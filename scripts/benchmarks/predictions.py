@@ -1788,7 +1788,7 @@ _FORTYSIXTH: list[tuple[Any, ...]] = [
     ("frescoes", "2.21", 8, "rmsprop", 2, False, False),
     ("codicils", "2.21", 16, "adafactor", 2, False, True),
     ("troves", "2.21", 512, "adagrad", 1, False, False),
-    ("barnacles", "2.21", 64, "adam", 1, False, False),
+    ("hulls", "2.21", 64, "adam", 1, False, False),
     ("ligands", "2.21", 96, "adafactor", 1, False, False, {"jit": True}),
     ("mannequins", "2.21", 32, "sgd", 1, True, False),
     ("radiographs", "1.15", 12, "adam", 1, False, False),

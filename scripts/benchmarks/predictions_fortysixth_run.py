@@ -474,7 +474,7 @@ def troves(case):
         "loss": "binary_crossentropy", "highs": {"collector": 250000, "history": 120000, "antique": 120000}}
 
 
-def barnacles(case):
+def hulls(case):
     """Two days of a hull's drag from two weeks of readings: stacked LSTMs as encoder and decoder."""
     past = keras.Input((336, 12), name="past")
     hull = keras.Input((8,), name="hull")
