@@ -24,6 +24,8 @@ import predictions_fifteenth_graphs_run
 import predictions_fortieth_graphs_run
 import predictions_fortyfirst_graphs_run
 import predictions_fortysecond_graphs_run
+import predictions_fortyeighth_graphs_run
+import predictions_fortyninth_graphs_run
 import predictions_fortyseventh_graphs_run
 import predictions_fortysixth_graphs_run
 import predictions_fortyfifth_graphs_run
@@ -289,6 +291,8 @@ def step_of(case):
         predictions_fortyfifth_graphs_run,
         predictions_fortysixth_graphs_run,
         predictions_fortyseventh_graphs_run,
+        predictions_fortyninth_graphs_run,
+        predictions_fortyeighth_graphs_run,
     )
     model = case["model"]
     make = globals().get(model) or next(getattr(each, model) for each in graphs if hasattr(each, model))

@@ -37,6 +37,8 @@ import predictions_tenth_run
 import predictions_fifteenth_run
 import predictions_fifth_run
 import predictions_fortyfirst_run
+import predictions_fortyeighth_run
+import predictions_fortyninth_run
 import predictions_fortyseventh_run
 import predictions_fortysixth_run
 import predictions_fortyfifth_run
@@ -596,6 +598,8 @@ def built(case):
         predictions_fortyfifth_run,
         predictions_fortysixth_run,
         predictions_fortyseventh_run,
+        predictions_fortyninth_run,
+        predictions_fortyeighth_run,
     )
     make = globals().get(model) or next(getattr(each, model) for each in sets if hasattr(each, model))
     return make({**case, "make_optimizer": lambda: optimizer_of(case["optimizer"])})
