@@ -79,7 +79,8 @@ def trebuchets(case):
     for name, size in SLOTS.items():
         column = keras.Input((1,), dtype="int32", name=name)
         inputs.append(column)
-        width = 8 if size < 100 else 16 if size < 10000 else 24
+        wide = 16 if size < 10000 else 24
+        width = 8 if size < 100 else wide
         parts.append(L.Flatten()(L.Embedding(size, width, name=name + "_table")(column)))
     start = L.Concatenate()(parts)
     width = start.shape[-1]

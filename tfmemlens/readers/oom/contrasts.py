@@ -380,8 +380,8 @@ _HAS_CAUSED = regex(
 )
 """The same where a `not` may be a part of the cause."""
 _NOT_FIXED = regex(
-    r"(?i)\b(?:not|n't|never|hop(?:e|ing|efully)|maybe|perhaps|how|can(?:not)?|could|would|should|may|might|try"
-    r"|anyone|will|until|unless|please|if)\b|\?"
+    r"(?i)\b(?:not|n't|never|hop(?:e|ing|efully)|maybe|perhaps|how|can(?:not)?|could|would|should|may"
+    r"|might|try|anyone|will|until|unless|please|if)\b|\?"
 )
 _EACH_ITS_OWN = regex(
     r"(?i)\b(?:each|every|all|both|\d+)\b[^.]{0,30}\b(?:process|worker|rank|core|replica)(?:es|s)?\b"
