@@ -335,7 +335,7 @@ def test_what_chunks_are_of(facts: Any, words: str, slug: str) -> None:
     assert told.basis is (None if words else Basis.NAME)
 
 
-@pytest.mark.parametrize("newest, printed", [((2, 5), True), ((2, 4), False)])
+@pytest.mark.parametrize("newest, printed", [((2, 5), True), ((2, 4), True), ((2, 3), False)])
 def test_what_is_in_use_is_printed_where_tensorflow_can(newest: Any, printed: bool) -> None:
     (told,) = found(equal_chunks, chunks((64, 100)), Api(oldest=(2, 1), newest=newest))
     assert (told.remedies[0].code is not None) is printed

@@ -58,7 +58,7 @@ def test_what_an_input_is(formats: tuple[str, ...], given: dict[str, Any], words
 def test_four_arguments_of_a_call(count: int, last: str) -> None:
     arguments = [Made(name=f"a{at}", shape=(3,), dtype="int8", line=Line(7, "")) for at in range(count)]
     shown = Made(
-        shows=lambda _: None,
+        shows=lambda _: None, is_of_the_cure=lambda _: False,
         settings=(("jit", "True", Line(2, "")),), retraced=None, device_uses=(), devices=(), named_devices=(),
         host_uses=(), evaluating=None, progress_before=lambda line: None,
     )  # fmt: skip

@@ -1062,11 +1062,11 @@ IN_A_CONTAINER = LineRule(
 """The program runs in a container, which may have a limit of its own."""
 BUILDS_AN_IMAGE = LineRule(
     r'\bfailed to solve: process "|\AThe command \'/bin/sh -c [^\n]{1,400}\' returned a non-zero code:'
-    r"|\A[> \t]*(?:#\d+ )?(?:=> )?(?:ERROR )?\[(?:[\w-]+ )?\d+/\d+\] RUN ",
+    r"|\A[> \t]*(?:#\d+ )?(?:=> )?(?:ERROR )?\[(?:[\w-]+)? ?\d+/\d+\] RUN ",
     'ERROR: failed to solve: process "/bin/sh -c make" did not complete successfully: exit code: 137',
     "The command '/bin/sh -c python setup.py install' returned a non-zero code: 137",
     " > [ 7/12] RUN python make_tables.py:",
-    needs=("failed to solve", "non-zero code", "] run "),
+    needs=("failed to solve", "non-zero code", "] RUN "),
 )
 """An image of a container is built: what fails is one of its commands, and its bars count no steps."""
 CODE_OF_R = LineRule(
