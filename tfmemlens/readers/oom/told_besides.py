@@ -1066,7 +1066,7 @@ BUILDS_AN_IMAGE = LineRule(
     'ERROR: failed to solve: process "/bin/sh -c make" did not complete successfully: exit code: 137',
     "The command '/bin/sh -c python setup.py install' returned a non-zero code: 137",
     " > [ 7/12] RUN python make_tables.py:",
-    needs=("failed to solve", "non-zero code", "] RUN "),
+    needs=("failed to solve", "non-zero code", "] run "),
 )
 """An image of a container is built: what fails is one of its commands, and its bars count no steps."""
 CODE_OF_R = LineRule(
