@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-NARROW = 0.20
+_NARROW = 0.20
 """Half the width, as a share of the prediction, up to which a bar stays as it was found."""
 _KEPT_OF_WIDE = 0.77
 """Wide bars sum up doubts of which few come true at once. Of 404 cases of the thirtieth to the forty-third
@@ -15,7 +15,7 @@ the 404 lie outside.
 def drawn_in(below: float, above: float) -> tuple[float, float]:
     """The ends of a bar, as shares of the prediction, with what a wide one is too wide by taken off both."""
     half = (below + above) / 2
-    if half <= NARROW:
+    if half <= _NARROW:
         return below, above
-    kept = max(NARROW, _KEPT_OF_WIDE * half) / half
+    kept = max(_NARROW, _KEPT_OF_WIDE * half) / half
     return below * kept, above * kept

@@ -90,6 +90,11 @@ class UnrolledConvolution:
         tensors = sum(map(math.prod, shapes))
         return size if size // self.item_bytes // max(tensors, 1) <= MAX_OVERHEAD else 0
 
+    def volume_input_gradient_bytes(self, batch: int, l3_bytes: int | None, *shapes: Sequence[int]) -> int:
+        """The same of the gradient of its input, which unrolls one volume where the batch is one."""
+        size = self.volume_gradient_bytes(l3_bytes, *shapes)
+        return self.image_bytes if size and batch == 1 else size
+
 
 def of_shapes(
     kernel: Sequence[int], gradient: Sequence[int], data_format: str = "NHWC", item_bytes: int = 4

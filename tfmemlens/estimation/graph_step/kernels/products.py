@@ -66,9 +66,12 @@ def _volume_gradient(call: KernelCall) -> list[Token]:
     cost = of_shapes(
         filters, gradient, str(call.attribute("data_format", "NDHWC")), ITEM_BYTES.get(result.dtype, 4)
     )
-    size = cost.volume_gradient_bytes(call.memory.l3_bytes, image, filters, gradient)
-    if size and of_input and side_of(gradient, 0) == 1:
-        size = cost.image_bytes
+    tensors = (call.memory.l3_bytes, image, filters, gradient)
+    size = (
+        cost.volume_input_gradient_bytes(gradient[0], *tensors)
+        if of_input
+        else cost.volume_gradient_bytes(*tensors)
+    )
     volumes = size // max(cost.image_bytes, 1)
     if volumes:
         call.temporary((volumes, cost.positions, cost.patch), size_bytes=size)

@@ -505,17 +505,16 @@ def convolve(
     unrolled = UnrolledConvolution(max(positions, 1), max(patch, 1), max(channels, 1), item)
     own_kernels = job.device == "cpu" and not job.onednn
     buffers = unrolled if own_kernels and op == "Conv2D" else None
-    volumes = (
-        unrolled.volume_gradient_bytes(job.l3_bytes, x.shape, kernel.shape, shape)
-        if own_kernels and op == "Conv3D"
-        else 0
-    )
+    tensors = (job.l3_bytes, x.shape, kernel.shape, shape)
+    of_volumes = own_kernels and op == "Conv3D"
 
     def back(grad: TapeValue) -> list[TapeValue | None]:
         first, last = (LAST, 0) if len(x.shape) == 3 and not tape.fetches else gradient_ranks(job)
         weight = data = None
         if tape.needs(kernel):
-            scratch = buffers.filter_gradient_bytes() if buffers else volumes
+            scratch = buffers.filter_gradient_bytes() if buffers else 0
+            if of_volumes:
+                scratch = unrolled.volume_gradient_bytes(*tensors)
             longer = (
                 op_costs.FILTER
                 if buffers is None or batch > buffers.images_of_filter_gradient()
@@ -531,9 +530,9 @@ def convolve(
                 place=place_of(job, kernel),
             )
         if tape.needs(x):
-            scratch = buffers.input_gradient_bytes(batch, job.threads) if buffers else volumes
-            if volumes and batch == 1:
-                scratch = unrolled.image_bytes
+            scratch = buffers.input_gradient_bytes(batch, job.threads) if buffers else 0
+            if of_volumes:
+                scratch = unrolled.volume_input_gradient_bytes(batch, *tensors)
             again = (
                 op_costs.REPACKED * batch * kernel.bytes
                 if buffers and scratch <= buffers.image_bytes

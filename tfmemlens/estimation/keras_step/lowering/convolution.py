@@ -92,8 +92,9 @@ def _transposed(job: LoweringContext) -> list[TapeValue]:
             unrolled.filter_gradient_bytes(),
         )
         if op == "Conv3D":
-            scratch = unrolled.volume_gradient_bytes(job.l3_bytes, shape, kernel.shape, x.shape)
-            forward = unrolled.image_bytes if scratch and x.shape[0] == 1 else scratch
+            tensors = (job.l3_bytes, shape, kernel.shape, x.shape)
+            scratch = unrolled.volume_gradient_bytes(*tensors)
+            forward = unrolled.volume_input_gradient_bytes(x.shape[0], *tensors)
     flops = 2.0 * x.shape[0] * positions * patch * channels * op_costs.PRODUCT
     made = tape.op(f"{op}BackpropInput", [x, kernel], shape, temporary=forward, work=flops)
 
