@@ -130,7 +130,7 @@ def capture(
     timeline = alone = walked(0, recording=pool)
     _check_end(remarks)
     small = len(alone.executions.node) <= _MAX_REORDERED_NODES
-    first, paces = None, list[int]()
+    first, after, paces = None, None, list[int]()
     if small:
         later = RecordedPool(pool.first_region_bytes)
         after = walked(0, recording=later, late=True)
@@ -143,7 +143,11 @@ def capture(
     pasts, loose = _further_pasts(alone, pool, walked)
     others = _error_shares(
         timeline,
-        lambda variant, late: walked(variant, seed=variant if further else None, late=late or bool(first)),
+        lambda variant, late: (
+            after
+            if after and late and not further  # walked already
+            else walked(variant, seed=variant if further else None, late=late or bool(first))
+        ),
         1 if is_ordered(graph) and not further else _ORDERS,
     )
     apart = [peak / max(timeline.peak_bytes, 1) - 1 for peak in paces]
