@@ -280,7 +280,8 @@ def _at_other_paces(graph: Graph, peak: int, walked: Callable[..., Timeline]) ->
         raise Unpredictable(
             f"the graph cannot be predicted: after some steps it takes about {human(low)} or {human(high)},"
             " by how fast the processor runs the small kernels of its loops",
-            f"trace one step after a hundred others; a limit of {human(round(1.1 * high))} serves either",
+            "trace one step after a hundred others; most likely a limit of"
+            f" {human(round((1 + _LIMIT_SHARE) * high))} serves either",
         )
     return peaks
 
