@@ -63,7 +63,7 @@ def copies_an_array(case: Case, request: Request) -> bool:
     if is_loading(request):
         return False
     name = failed.op or failed.node or ""
-    if name.startswith("_EagerConst"):
+    if name.startswith("_EagerConst") or _in_an_adapter(failed):
         return True
     if name == "GatherV2" and (failed.kind is RequestKind.COPY or _splits(case, failed)):
         return True
@@ -71,6 +71,17 @@ def copies_an_array(case: Case, request: Request) -> bool:
         return False
     ran = other_than_training(case, request)
     return bool(_FED.search(failed.node or "") and ran and ran[0] in (EVALUATION, PREDICTION))
+
+
+_ADAPTS = regex(r"\b_process_tensorlike\b|\b_convert_numpy_and_scipy\b|\b_convert_single_tensor\b")
+"""What Keras makes tensors of whole arrays with, before it cuts any batch."""
+
+
+def _in_an_adapter(failed: FailedRequest) -> bool:
+    """Whether a copy was refused to Keras as it made tensors of the arrays given to fit or predict."""
+    if failed.kind is not RequestKind.COPY:
+        return False
+    return any(_ADAPTS.search(f"{frame.name} {frame.text}") for frame in failed.frames)
 
 
 def _in_words(case: Case, request: Request) -> bool:

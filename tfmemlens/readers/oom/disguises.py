@@ -72,6 +72,16 @@ COPY = LineRule(
     " initialized.",
     needs="Failed copying input tensor",
 )
+_EAGER = "_EagerConst"
+
+
+def _is_cut(text: str, end: int, op: str) -> bool:
+    """Whether the op's name is the start of `_EagerConst`, of which the end of a title left two letters or
+    more. No other op begins with an underscore and an `E`.
+    """
+    return not text[end:].strip() and len(op) > 1 and _EAGER.startswith(op)
+
+
 DST = LineRule(
     rf"(?:Error copying tensor to device: (?P<device>{DEVICE})\. |(?P<op>_EagerConst): )?Dst tensor is not"
     r" initialized",
@@ -494,9 +504,8 @@ class IndirectFailureCollector:
                 dtype=numpy_dtype(match["dtype"]),
             )
         if match := COPY.search(text):
-            return IndirectFailure(
-                line, kind=RequestKind.COPY, what="copy", device=match["device"], op=match["op"]
-            )
+            op = _EAGER if _is_cut(text, match.end("op"), match["op"]) else match["op"]
+            return IndirectFailure(line, kind=RequestKind.COPY, what="copy", device=match["device"], op=op)
         return self._words(text, line)
 
     def _words(self, text: str, line: Line) -> IndirectFailure | None:
