@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import combinations
 
 from tfmemlens.findings.support.kept import is_eager, joined_to_itself
 from tfmemlens.findings.support.own_constant import own_batch, squared_batch
@@ -20,6 +21,7 @@ from tfmemlens.findings.support.rows import place, requests, tensor_text
 from tfmemlens.findings.support.situation import in_r, situation
 from tfmemlens.knowledge.ops.roles import PREPARES
 from tfmemlens.model.attribution import Kind, Phase
+from tfmemlens.model.capture import StatedSize
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import FailedRequest, RequestKind
@@ -153,7 +155,10 @@ def _pieces(request: Request, shape: tuple[int | None, ...]) -> bool:
 def _finding(case: Case, index: int, moment: Moment, failed: FailedRequest, copying: bool) -> Finding:
     copying = copying or _splits(case, failed)
     samples, where = failed.shape[0] if failed.shape else None, place(moment)
+    made = _product(case, samples) if samples and not copying else ()
     many = f"{samples:,} samples" if samples else _AN_ARRAY
+    if made:
+        many = f"{many} (most likely {_in_words_of(made)})"
     at = f" at {where}" if where else ""
     validating = copying and _validates(case, failed)
     remedies: tuple[Remedy, ...] = (_VALIDATION, _ONE_BATCH) if validating else (_ONE_BATCH, _HOST)
@@ -194,9 +199,50 @@ def _finding(case: Case, index: int, moment: Moment, failed: FailedRequest, copy
         ),
         explains=failed.tensor_bytes,
         evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line),),
-        remedies=remedies if copying else (own,),
+        remedies=remedies if copying else (*((_lower(made),) if made else ()), own),
         moment=index,
         rules_out=() if copying else ("smaller-batch", "smaller-input", "lower-constant"),
+    )
+
+
+_LEAST_OF_A_PRODUCT = 8
+"""A smaller factor is met by chance."""
+
+
+_NO_FACTOR = regex(r"(?i)epoch|seed|iter|worker|version|port\b|class|label")
+"""Names of numbers that multiply no samples."""
+
+
+def _is_a_factor(stated: StatedSize) -> bool:
+    if len(stated.sizes) != 1 or not stated.name or _NO_FACTOR.search(stated.name):
+        return False
+    return stated.sizes[0] >= _LEAST_OF_A_PRODUCT
+
+
+def _product(case: Case, samples: int) -> tuple[StatedSize, ...]:
+    """The two settings of the text whose product the samples are; nothing where none or several are."""
+    named = {
+        (each.name, each.sizes[0]): each for each in case.capture.surroundings.sizes if _is_a_factor(each)
+    }
+    found = [
+        (one, other)
+        for one, other in combinations(named.values(), 2)
+        if one.name != other.name and one.sizes[0] * other.sizes[0] == samples
+    ]
+    return found[0] if len(found) == 1 else ()
+
+
+def _in_words_of(made: tuple[StatedSize, ...]) -> str:
+    return " x ".join(f"`{each.name}` {each.sizes[0]:,} of {each.line.place}" for each in made)
+
+
+def _lower(made: tuple[StatedSize, ...]) -> Remedy:
+    """Either of the settings whose product the samples are."""
+    one, other = sorted(made, key=lambda each: -each.sizes[0])
+    return Remedy(
+        f"lower `{one.name}` ({one.sizes[0]:,}) or `{other.name}` ({other.sizes[0]:,}): each is multiplied by"
+        " the other, so a tenth of either is a tenth of this tensor",
+        slug="lower-a-factor",
     )
 
 
@@ -398,6 +444,8 @@ def _batches(case: Case, moment: Moment, samples: int | None, need: int | None) 
     ran = other_than_training(case, moment.request) if moment.request else None
     failed = moment.request.failed if moment.request else None
     code = "model.predict(x, batch_size=100)"
+    if explained := _explains(case):
+        code = f"{explained}(lambda x: model.predict(x, batch_size=100), background)"
     called = _CALLED_AS_IN_TRAINING.search(failed.source_text or "") if failed else None
     if called:  # `predict` would switch dropout off
         code = f"parts = [{called['net']}(x[i:i + 100], training=True) for i in range(0, len(x), 100)]"
@@ -405,7 +453,7 @@ def _batches(case: Case, moment: Moment, samples: int | None, need: int | None) 
         code = "tf.estimator.inputs.numpy_input_fn(x, y, batch_size=100, num_epochs=1, shuffle=False)"
     elif situation(case, moment).session:
         code = "for start in range(0, len(x), 100): sess.run(fetch, {x_: x[start:start + 100]})"
-    elif not ran or ran[0] not in (EVALUATION, PREDICTION):
+    elif not explained and (not ran or ran[0] not in (EVALUATION, PREDICTION)):
         code += "   # training: tf.data.Dataset.from_tensor_slices(x).batch(100)"
     if in_r(case):
         return _IN_R
@@ -421,6 +469,16 @@ def _batches(case: Case, moment: Moment, samples: int | None, need: int | None) 
         Certainty.EXACT,
         slug="in-batches",
     )
+
+
+_EXPLAINER = regex(r"\b(?:shap\.)?KernelExplainer(?=\()")
+"""It takes any function of an array; others of its kind need the model itself."""
+
+
+def _explains(case: Case) -> str:
+    """The call of the text that is given a model and asks it for all rows at once."""
+    lines = code_lines(case.capture.surroundings)
+    return next((match[0] for line in lines if (match := _EXPLAINER.search(line.text))), "")
 
 
 _IN_R = Remedy(

@@ -615,6 +615,7 @@ TABLE: dict[str, Applicability] = {
     "stride-patches": _ANYWHERE,
     "smaller-window": _ANYWHERE,
     "lower-constant": _ANYWHERE,
+    "lower-a-factor": _ANYWHERE,
     "one-image-at-a-time": _TENSORFLOW_CODE,
     # Of convolutions on the CPU, and of what runs side by side.
     "smaller-layer-input": _ANYWHERE,
