@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
 
-from tfmemlens.knowledge.denials import denies_a_leak
+from tfmemlens.knowledge.denials import denies_a_leak, without_earlier
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.readers.oom.growing_sizes import GROWING_WITH_A_SIZE, UNCHANGED
@@ -380,7 +380,7 @@ class AccountCollector:
             return
         opened, number = self._before
         begins = opened if number + 1 == line.number and text[:1].islower() else ""
-        text = _ADDRESS.sub(" ", _GUESS.sub("", text))
+        text = without_earlier(_ADDRESS.sub(" ", _GUESS.sub("", text)))
         sentences = _SENTENCE.split(f"{begins} {text}" if begins else text)
         of_size, of_code = bool(GROWING_WITH_A_SIZE.search(text)), bool(_OF_CODE.match(text))
         for sentence in sentences:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from tfmemlens.knowledge.denials import without_denials
+from tfmemlens.knowledge.denials import without_denials, without_earlier
 from tfmemlens.knowledge.stack_frames import user_frame
 from tfmemlens.model.capture import (
     EVALUATION_FRAME,
@@ -359,7 +359,7 @@ class SurroundingsCollector:
             no_failure = purpose in _OF_FAILURES and (HINT.search(line.text) or _BENIGN.search(line.text))
             told = without_questions(line.text) if purpose in _OF_A_LACK else line.text
             told = without_wishes(told) if purpose == "host RAM in words" else told
-            told = without_denials(told) if purpose in _OF_FAILURES else told
+            told = without_earlier(without_denials(told)) if purpose in _OF_FAILURES else told
             if rule.search(told) and not no_failure:
                 self.purposes[purpose] = line
         for library, rule in _LIBRARIES.likely(line.text):
