@@ -25,7 +25,7 @@ def found(text: str) -> list[Finding]:
     [
         ("25088,4096", "a map of 7 x 7 with 512 channels): 392.00 MiB"),
         ("320000,512", "most likely the kernel of a fully connected layer behind Flatten"),
-        ("171163,200", "an embedding table, or the kernel of a fully connected layer: 130.59 MiB"),
+        ("171163,200", "a fully connected layer), or so many rows given to one call: 130.59 MiB"),
         ("2304,384", ""),  # 3.38 MiB: it fails for what else is held
         ("65536,512", ""),  # a power of two may be positions of a batch
         ("99991,512", ""),
@@ -73,7 +73,7 @@ def test_a_row_of_the_summary_is_proof() -> None:
     told = found(ALONE.format("171164,200") + SUMMARY)[0]
     assert "as many numbers as the weights of `words` (line 4)" in told.because
     assert [each.slug for each in told.remedies] == ["smaller-vocabulary"]
-    assert "likely" in found(ALONE.format("171100,200") + SUMMARY)[0].because
+    assert "a weight (" in found(ALONE.format("171100,200") + SUMMARY)[0].because
 
 
 def test_all_layers_with_as_many_parameters_are_named() -> None:
@@ -90,3 +90,38 @@ def test_rows_of_a_summary_of_one_width_are_lines_of_their_own() -> None:
         ("words", "Embedding", 34_232_800),
         ("conv1d_4", "Conv1D", 12_832),
     ]
+
+
+CODE = """
+```python
+step = {step}
+for i in range(0, len(lines), step):
+    out.append(encoder(lines[i : i + step]))
+```
+"""
+
+
+def test_without_a_layer_the_first_action_tells_a_weight_from_rows() -> None:
+    slugs = [each.slug for each in found(ALONE.format("171163,200"))[0].remedies]
+    assert slugs == ["find-the-layer", "narrower-layer", "smaller-vocabulary"]
+    table = ALONE.format("171163,200") + "\nx = Embedding(len(words), 200)(x)\n"
+    told = found(table)[0]
+    assert "most likely a weight: an embedding table" in told.because
+
+
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [(50_000, "50,000 -> 1,000, so that this takes 48.83 MiB"), (8, "here 320,001 a text on average")],
+)
+def test_texts_that_are_turned_into_vectors_give_a_row_for_each_word(step: int, said: str) -> None:
+    text = "I embed all sentences of a corpus\n" + ALONE.format("2560008,250") + CODE.format(step=step)
+    told = found(text)[0]
+    assert f"2,560,008 words (tokens) of the {step:,} texts of one call" in told.because
+    assert said in told.remedies[0].text
+
+
+def test_texts_of_a_training_or_beside_a_table_are_no_such_rows() -> None:
+    text = "I embed all sentences of a corpus\n" + ALONE.format("2560008,250")
+    assert "words (tokens) of all texts of one call" in found(text)[0].because
+    for more in ("\nmodel.fit(x, y)\n", "\nx = Embedding(n, 250)(x)\n"):
+        assert "tokens" not in found(text + more)[0].because

@@ -6,8 +6,10 @@ rows and more is such a kernel or an embedding table. Neither depends on the bat
 to four times: the weight, its gradient, and the slots of its optimizer.
 When it fires: the failed tensor is a matrix without an op, node or layer; its rows are those of a flattened
 map or very many, and not the batch, or a row of a Keras summary has as many parameters.
+Very many rows without such a map may as well be what one call was given: where the text shows that texts are
+turned into vectors, most likely a row for each of their words; elsewhere both are told.
 What to do: find the layer in `model.summary()` by its parameters; pool before it, or make it narrower; of a
-table fewer rows.
+table fewer rows; of texts fewer at once.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from collections.abc import Iterator
 from math import prod
 
 from tfmemlens.findings.support import code_snippets
+from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.remedies import batch_of
 from tfmemlens.findings.support.rows import attributed, requests
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
@@ -26,6 +29,7 @@ from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy,
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import format_shape
+from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human
 
 BASIS = Basis.SHAPE
@@ -49,7 +53,13 @@ def check(case: Case) -> Iterator[Finding]:
         if _FLOAT_BYTES * rows * units < _LEAST_BYTES:
             continue
         layers = in_summary(case.capture.surroundings, rows, units)
-        if layers or _like_a_weight(rows, units, batch_of(case, moment)):
+        if not layers and not _like_a_weight(rows, units, batch_of(case, moment)):
+            continue
+        told = case.capture.surroundings
+        texts = None if layers or told.shows("training") else told.shows("encoding texts")
+        if texts and not (flattened(rows) or _names_a_table(case)):
+            yield _of_texts(case, index, request, texts)
+        else:
             yield _finding(case, index, request, layers)
 
 
@@ -102,6 +112,8 @@ def _finding(case: Case, index: int, request: Request, layers: list[tuple[str, s
     else:
         what = "most likely a weight: an embedding table, or the kernel of a fully connected layer"
     kept = f"{what}: {size}, the same for any batch; training keeps its gradient and slots beside it"
+    if not (layers or seen or _names_a_table(case)):
+        kept = f"{_WEIGHT_OR_ROWS}: {size}; a weight is the same for any batch"
     return Finding(
         severity=Severity.CAUSE,
         headline=kept,
@@ -119,6 +131,91 @@ def _finding(case: Case, index: int, request: Request, layers: list[tuple[str, s
     )
 
 
+_WEIGHT_OR_ROWS = (
+    "a weight (an embedding table, or the kernel of a fully connected layer), or so many rows given to one"
+    " call"
+)
+_OF_A_TABLE = regex(
+    r"\bEmbedding\(|embedding_lookup|(?i:vocab|n(?:um|b)?_words\b)|\bget_variable\(|\btf\.Variable\("
+    r"|\bFlatten\b|\bDense\("
+)
+
+
+def _names_a_table(case: Case) -> bool:
+    """Whether the quoted code, or the name of a number in the text, is of a table or of a layer."""
+    told = case.capture.surroundings
+    lines = (*code_lines(told), *(each.line for each in told.sizes if each.name))
+    return any(_OF_A_TABLE.search(line.text) for line in lines)
+
+
+def _of_texts(case: Case, index: int, request: Request, texts: Line) -> Finding:
+    """A row for each word of the texts that one call was given."""
+    rows, units = (size or 1 for size in request.failed.shape or (1, 1))
+    need = _FLOAT_BYTES * rows * units
+    chunk = _chunk(case, rows)
+    of_all = f"the {chunk[0]:,} texts of one call ({chunk[1].place})" if chunk else "all texts of one call"
+    what = (
+        f"most likely a row of {units:,} numbers for each of {rows:,} words (tokens) of {of_all}, since texts"
+        f" are turned into vectors ({texts.place})"
+    )
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=what,
+        because=what,
+        explains=request.failed.tensor_bytes,
+        evidence=(
+            Evidence(f"requested: {format_shape(request.failed.shape or ())}", request.failed.line),
+            Evidence("what is done", texts),
+        ),
+        remedies=tuple(_fewer_texts(rows, need, chunk)),
+        moment=index,
+        rules_out=("gradient-accumulation", "mixed-precision"),
+    )
+
+
+_SMALL_CALL = 64 * MIB
+_FEW = 32
+"""Texts of one call that are few: then each of them is long."""
+_LOOP_OF_PARTS = regex(r"\brange\(\s*0\s*,\s*[^,\n]{1,40},\s*(?P<step>\w{1,40})\s*\)")
+_SETS = regex(r"\A\s*(?P<name>[A-Za-z_]\w{0,40})\s*=\s*(?P<value>\d[\d_]{0,9})\b")
+
+
+def _chunk(case: Case, rows: int) -> tuple[int, Line] | None:
+    """How many texts a call is given, by the step of a loop over slices or a batch that is set."""
+    code = code_lines(case.capture.surroundings)
+    steps = {match["step"] for line in code if (match := _LOOP_OF_PARTS.search(line.text))}
+    names = steps or {"batch_size", "chunk_size"}
+    for line in code:
+        match = _SETS.match(line.text)
+        if match and match["name"] in names and 1 < int(match["value"]) < rows:
+            return int(match["value"]), line
+    return None
+
+
+def _fewer_texts(rows: int, need: int, chunk: tuple[int, Line] | None) -> Iterator[Remedy]:
+    shorter = Remedy(
+        "cut long texts, or split them into sentences: one call's rows are the words of all its texts"
+        + (f", here {rows // chunk[0]:,} a text on average" if chunk else ""),
+        slug="shorter-sequences",
+    )
+    if chunk and chunk[0] <= _FEW:
+        yield shorter
+        yield Remedy(f"or give it fewer texts in one call: {chunk[0]} -> 1", slug="fewer-texts")
+        return
+    if chunk:
+        part = max(1, chunk[0] * _SMALL_CALL // need)
+        part = min(10 ** (len(str(part)) - 1), chunk[0] // 2)
+        then = f": {chunk[0]:,} -> {part:,}, so that this takes {human(need * part // chunk[0])}"
+    else:
+        then = ", a few hundred, and keep the results on the host"
+    yield Remedy(
+        f"give the model fewer texts in one call{then}; it makes no batches of its own",
+        "for i in range(0, len(texts), n): out.append(model(texts[i:i + n]).numpy())",
+        slug="fewer-texts",
+    )
+    yield shorter
+
+
 def _remedies(
     case: Case,
     rows: int,
@@ -127,34 +224,44 @@ def _remedies(
     layers: list[tuple[str, str, int, Line]],
     is_table: bool,
 ) -> Iterator[Remedy]:
-    parameters = prod((rows, units))
-    guess = "" if is_table else "if its inputs are a flattened image: "
+    guessed = not (layers or flattened(rows) or _names_a_table(case))
     table = Remedy(
         "fewer rows: a smaller vocabulary, one token for rare words, or hashing"
         + ("" if is_table else ", if it is an embedding table"),
         slug="smaller-vocabulary",
     )
+    if guessed:
+        yield _find_the_layer(rows, units, "; if no layer has so many, give the call fewer rows at once")
     if is_table:
         yield table
-    elif flattened(rows) or not layers:
+    elif flattened(rows) or not (layers or guessed):
         yield Remedy(
-            f"{guess}pool before that layer, so that only the channels are left",
+            f"{_IF_FLATTENED}pool before that layer, so that only the channels are left",
             code_snippets.pooled(code_snippets.of_functions(case.api)),
             slug="pool-first",
         )
     if not is_table:
         half = max(units // 2, 1)
         yield Remedy(
-            f"make it narrower: {units:,} -> {half:,} halves the matrix, its gradient and slots",
+            f"{_IF_A_WEIGHT if guessed else ''}make it narrower: {units:,} -> {half:,} halves the matrix, its"
+            " gradient and slots",
             saves_bytes=need and need // 2,
             certainty=Certainty.BOUND if need else None,
             slug="narrower-layer",
         )
-    if not layers:
-        yield Remedy(
-            f"to find the layer: it has {parameters:,} parameters, or {parameters + units:,} with a bias",
-            "model.summary()",
-            slug="find-the-layer",
-        )
+    if not (layers or guessed):
+        yield _find_the_layer(rows, units)
     if not is_table and rows >= _ROWS_OF_A_TABLE and not layers:
         yield table
+
+
+_IF_FLATTENED, _IF_A_WEIGHT = "if its inputs are a flattened image: ", "if it is a weight, "
+
+
+def _find_the_layer(rows: int, units: int, more: str = "") -> Remedy:
+    parameters = prod((rows, units))
+    return Remedy(
+        f"to find the layer: it has {parameters:,} parameters, or {parameters + units:,} with a bias{more}",
+        "model.summary()",
+        slug="find-the-layer",
+    )

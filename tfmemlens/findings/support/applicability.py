@@ -564,6 +564,7 @@ TABLE: dict[str, Applicability] = {
     "other-backbone": _ANYWHERE,
     "freeze-weights": Applicability(_TENSORFLOW, training=True, session=False, python=True),
     "find-the-layer": _TENSORFLOW_CODE,
+    "fewer-texts": _TENSORFLOW_CODE,
     "narrower-layer": _ANYWHERE,
     "pool-first": _TENSORFLOW_CODE,
     "smaller-map": _ANYWHERE,

@@ -193,6 +193,21 @@ A_TRANSFORMER = LineRule(
     needs=("bert", "xlnet", "gpt", "former", "t5", "vit", "tfauto", "multihead"),
 )
 """A network whose layers attend from each position to all."""
+ENCODING_TEXTS = LineRule(
+    r"(?i)universal[-_ ]sentence[-_ ]encoder|\bEncoderDNN/|\bembedding_model\s*=\s*['\"]"
+    r"|\b_?embed_documents\("
+    r"|\bSentenceTransformer\("
+    r"|\b(?:encode|embed)(?:s|d|ed|ing)? (?:\w+ ){0,2}?(?:sentences|documents|texts)\b"
+    r"|\b(?:sentences|documents|texts) (?:to|that I) (?:encode|embed)\b"
+    r"|\b(?:get|compute|extract)\w* (?:the )?(?:word|sentence|document|text) embeddings\b",
+    "model = hub.load('https://tfhub.dev/google/universal-sentence-encoder/4')",
+    "I have 2,000,000 sentences to embed",
+    "we encode all sentences of the corpus",
+    "t2v = Top2Vec(docs, embedding_model='distiluse')",
+    "to get word embeddings I call BERT",
+    needs=("encod", "embed", "sentencetransformer"),
+)
+"""A trained model turns texts into vectors: a row for each word of all texts of one call."""
 MANY_STEPS = LineRule(
     r"(?i)\A(?=.*\b(?:bi-?)?(?:lstm|gru|rnn)s?\b)"
     r".*\b[1-9]\d{2,5} (?:time ?-?_?steps|pasos|passos|schritte)\b",
@@ -377,6 +392,7 @@ TOLD_WORK = {
     "called with a whole set": CALLED_AT_ONCE,
     "recurrent convolutions": RECURRENT_CONVOLUTIONS,
     "a transformer": A_TRANSFORMER,
+    "encoding texts": ENCODING_TEXTS,
     "many time steps": MANY_STEPS,
     "long texts": LONG_TEXTS,
     "large images": LARGE_IMAGES,
