@@ -266,7 +266,7 @@ def check(case: Case) -> Iterator[Finding]:
             f"{figures},"
             f" and quotes {_quoted(told)}"
             f"{of_board or _of_the_table(case) or _of_the_pool(case)}"
-            f"{_of_readings(told)}{of_the_traceback(told)}"
+            f"{_of_readings(told)}{of_the_traceback(told)}{_of_a_variable(told)}"
             f"{ram_beside_hbm(case) if told.shows('on a TPU') and where == DEVICE else ''}"
             f"{when}{'; ' + little.said if little else ''}{_of_no_leak(told, line)}"
             f"{guessed}{named}{unsaid}{'; ' + ended[1].place + ' says what ended it' if ended else ''}"
@@ -359,6 +359,17 @@ def _of_a_question(told: Surroundings, line: Line) -> Finding:
         ),
         evidence=(Evidence("what the text asks", line), Evidence("the error", error)),
         remedies=(_OF_ANOTHER_ERROR,),
+    )
+
+
+def _of_a_variable(told: Surroundings) -> str:
+    """That the frames of the text make a weight or a slot, so that no batch is to blame."""
+    line = told.shows("creating a variable")
+    if line is None or told.shows("growing in words"):
+        return ""
+    return (
+        f"; its frames create a variable ({line.place}), as where a model is built or an optimizer's slots"
+        " are made: no batch has a part in that"
     )
 
 
@@ -460,6 +471,7 @@ _TELL_MORE = (
     "another release",
     "using a tool",
     "volumes",
+    "creating a variable",
     OWN_FRAME,
 )
 """Facts that say more of why, or where."""

@@ -20,6 +20,7 @@ _BATCHES = (
 SAMPLES = ("smaller-input", "shorter-sequences", "truncate-inputs")
 _RULED_OUT = {
     "a batch of one": _BATCHES,
+    "creating a variable": (*_BATCHES, *SAMPLES),
     "any batch alike": _BATCHES,
     "one sample in a convolution": _BATCHES,
     "a smaller evaluation batch in vain": ("smaller-evaluation-batch", "evaluation-in-batches"),
@@ -86,10 +87,14 @@ def ruled_out(case: Case) -> frozenset[str]:
             if told.shows(purpose)
             and not (smaller_helps and "batch" in purpose)
             and not _helped(told, purpose)
-            and not (case.moments and purpose == "a batch of one")
+            and not (case.moments and purpose in _WITHOUT_A_SHAPE)
             for slug in slugs
         )
     )
+
+
+_WITHOUT_A_SHAPE = ("a batch of one", "creating a variable")
+"""What counts only where no failure has a shape of its own."""
 
 
 def _helped(told: Surroundings, purpose: str) -> bool:

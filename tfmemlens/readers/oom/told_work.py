@@ -193,6 +193,16 @@ A_TRANSFORMER = LineRule(
     needs=("bert", "xlnet", "gpt", "former", "t5", "vit", "tfauto", "multihead"),
 )
 """A network whose layers attend from each position to all."""
+CREATING_A_VARIABLE = LineRule(
+    r"\b(?:resource_variable_ops|variable_scope|variables)\.py\b[^\n]{0,40}?"
+    r"\bin (?:default_variable_creator(?:_v2)?|_?variable_v2_call|_init_from_args|__call__|__init__)\b"
+    r"|\b(?:base_layer(?:_utils)?|layer)\.py\b[^\n]{0,40}?\bin (?:add_weight|make_variable)\b",
+    "~/v/site-packages/tensorflow/python/ops/variable_scope.py in default_variable_creator(next_creator)",
+    '  File "/v/site-packages/tensorflow/python/ops/resource_variable_ops.py", line 1518, in __init__',
+    '  File "/v/site-packages/keras/src/engine/base_layer.py", line 712, in add_weight',
+    needs=("variable", "add_weight"),
+)
+"""Frames of TensorFlow or Keras that make a weight or a slot, and run no step."""
 ENCODING_TEXTS = LineRule(
     r"(?i)universal[-_ ]sentence[-_ ]encoder|\bEncoderDNN/|\bembedding_model\s*=\s*['\"]"
     r"|\b_?embed_documents\("
@@ -392,6 +402,7 @@ TOLD_WORK = {
     "called with a whole set": CALLED_AT_ONCE,
     "recurrent convolutions": RECURRENT_CONVOLUTIONS,
     "a transformer": A_TRANSFORMER,
+    "creating a variable": CREATING_A_VARIABLE,
     "encoding texts": ENCODING_TEXTS,
     "many time steps": MANY_STEPS,
     "long texts": LONG_TEXTS,
