@@ -683,7 +683,8 @@ def _in_turn(case: Case) -> Remedy:
         return _IN_TURN
     shown = [words for pattern, words in _SUSPECTS if any(re.search(pattern, text) for text in code)]
     if not shown:
-        return find_what_grows(case, of_host=True)
+        of_device = case.capture.surroundings.shows("device memory in words") is not None
+        return find_what_grows(case, of_host=not of_device)
     own = next(filter(None, map(_CALLBACKS.search, code)), None)
     if own and not _TENSORBOARD.search(own["names"]):
         names = ", ".join(f"`{each}`" for each in _NAME.findall(own["names"]))

@@ -155,8 +155,8 @@ _ALL = regex(
     r"|100 ?%|[89]\d ?%"
 )
 _AGAIN = (
-    r"(?:\beach\b|\bjede[mnrs]?\b|\bcada\b|\bchaque\b|\bevery ?(?:time)?\b|\bper\b|\bbetween\b"
-    r"|\bin-between\b|\bover\b|\bacross\b"
+    r"(?:\beach\b|\bjede[mnrs]?\b|\bcada\b|\bchaque\b|\bevery ?(?:time)?\b|\bper\b|(?<!\bin )\bbetween\b"
+    r"|\bin[- ]between\b(?! the \w{1,20} (?:is|are|was|were|gets?|has|have)\b)|\bover\b|\bacross\b"
     r"|\bin (?:a|the|an) (?:\w+ )?loop\b|\bloops?\b|\brepeat\w*|\bmultiple\b|\bmany\b|\bseveral\b"
     r"|\bhundreds\b|\bsequentially\b|\bnumber of\b|\bagain\b|\ba lot of\b"
     r"|\bconsecutive\w*|\bsuccessive\w*|\bonce for\b|\bnew instances?\b)"
@@ -382,6 +382,8 @@ class AccountCollector:
         begins = opened if number + 1 == line.number and text[:1].islower() else ""
         text = without_earlier(_ADDRESS.sub(" ", _GUESS.sub("", text)))
         sentences = _SENTENCE.split(f"{begins} {text}" if begins else text)
+        if _frees_less(text):
+            self._facts.setdefault("growing in words", line)
         of_size, of_code = bool(GROWING_WITH_A_SIZE.search(text)), bool(_OF_CODE.match(text))
         for sentence in sentences:
             if sentence:
@@ -620,6 +622,26 @@ def _rises_in_figures(sentence: str, of_memory: bool) -> bool:
     return all(one < other for one, other in pairwise(figures)) and figures[-1] >= _FAR_MORE * figures[0]
 
 
+def _frees_less(text: str) -> bool:
+    """Whether a line tells how much is free at several times, each time less: `4 GB are free at the start,
+    1.1 GB are free after 90 epochs, 300 MB are free after 180`.
+    """
+    if not (_TURNS.search(text) and "free" in text):
+        return False
+    figures = [float(match["size"]) * _POWERS[match["unit"].upper()] for match in _FREE.finditer(text)]
+    if len(figures) < _LEAST_FIGURES or not all(one > other for one, other in pairwise(figures)):
+        return False
+    return figures[0] >= _FAR_MORE * figures[-1]
+
+
+_FREE = regex(
+    r"(?<![\w.])(?P<size>\d{1,6}(?:\.\d{1,3})?) ?(?P<unit>[MGmg])i?[Bb]\b"
+    r"(?: (?:of \w+|is|are|was|were|still)){0,2}"
+    r" (?:free|available|left)\b"
+)
+_TURNS = regex(
+    r"(?i)\b(?:after|at|by|for) (?:\w+ ){0,2}?\d{1,6} (?:epochs?|steps?|iterations?|batches|calls|trials)\b"
+)
 _THEN_FLAT = regex(
     r"(?i)\d ?[GM]i?B?\b,? (?:and|but|then)(?: then| it)? (?:stays?|remains?|stayed|remained|is)"
     r" (?:there|so|at that|flat|constant|stable|steady|like (?:that|this)|the same)\b"
