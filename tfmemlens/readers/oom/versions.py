@@ -22,7 +22,8 @@ _GOOD = (
     r"(?:fine|ok(?:ay)?|good|stable|flat)"
     r"|(?:has|had|shows?) no (?:\w+ )?(?:leak|problem|issue|such)|do(?:es)? not (?:leak|grow|happen|occur)"
     r"|did(?: not|n't) (?:leak|grow|happen|occur)|doesn't (?:leak|grow|happen|occur)"
-    r"|do(?:es)?(?: not|n't) (?:have|see|get|show) (?:this|that|the) (?:problem|issue|error|leak)"
+    r"|do(?:es)?(?: not|n't) (?:have|see|get|show|exhibit)"
+    r" (?:(?:this|that|the) (?:problem|issue|error|leak)|(?:it|this)(?=[\s*`]*(?:[.,;!)]|\Z)))"
     r"|(?:solve[sd]?|fix(?:es|ed)?|help(?:s|ed)|avoid(?:s|ed)?))\b"
 )
 _NOT = r"(?<!not )(?<!n't )(?<!never )"
@@ -132,9 +133,11 @@ class Releases:
         self.moved: tuple[str, str, str] | None = None
         """A package whose release changed, from which to which."""
         self.commit: WorkingRelease | None = None
+        self._heading = ("", 0)
 
     def read(self, line: Line) -> None:
         """Note the releases that a line names, and one that it says works."""
+        self._below_a_heading(line)
         named = re.finditer(PACKAGE.pattern, line.text) if PACKAGE.search(line.text) else ()
         for match in named:
             self.packages.append((_package(match["name"]), match["release"], line))
@@ -157,6 +160,14 @@ class Releases:
             )
             release = next(filter(None, (works[f"release{which}"] for which in _PLACES)))
             self.working = (_package(name), release, line)
+
+    def _below_a_heading(self, line: Line) -> None:
+        """Note the releases that stand alone below the name of a package, as forms of issues have them."""
+        package, number = self._heading
+        if package and line.number - number <= _BELOW and _BEGINS.match(line.text):
+            self.packages += [(package, release, line) for release in _EACH.findall(line.text)]
+        if head := _HEADS.fullmatch(line.text):
+            self._heading = _package(head["name"]), line.number
 
     def era_after_a_move(self) -> Era | None:
         """The TensorFlow to which prose says that a program moved."""
@@ -197,6 +208,11 @@ class Releases:
         return WorkingRelease(name, release, now, line) if told else self.commit or self.upgraded
 
 
+_HEADS = regex(rf"(?i)[#* ]{{1,8}}(?P<name>{_NAMES}) (?:version|release)s?[:*? ]{{0,6}}")
+_BEGINS = regex(rf"(?i)\W{{0,3}}(?:tf|tensorflow|v|version)?[ =v]{{0,2}}{_RELEASE}(?!\w)")
+_EACH = regex(rf"(?i)(?<![\w.])v?({_RELEASE})(?![\w.]*\d)")
+_BELOW = 2
+"""Lines from a heading of a form to what was filled in."""
 _BARE = regex(rf"(?i)\b(?:with|on|after|since|in) (?:the )?(?:version |release )?v?(?P<release>{_RELEASE})\b")
 
 
