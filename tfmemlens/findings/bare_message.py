@@ -20,7 +20,7 @@ from tfmemlens.findings.support.cut_bins import of_bins, short_of_it
 from tfmemlens.findings.support.phase import other_than_training
 from tfmemlens.findings.support.prose_advice import ANOTHER_RELEASE, without_a_batch
 from tfmemlens.findings.support.prose_of_jax import of_constructs
-from tfmemlens.findings.support.rows import attributed, failures, on_host
+from tfmemlens.findings.support.rows import attributed, cut_at_its_figure, failures, on_host
 from tfmemlens.findings.support.situation import (
     JAX,
     TENSORFLOW,
@@ -251,6 +251,10 @@ def _of_a_dump(case: Case, index: int, moment: Moment) -> Iterator[Finding]:
     what += of_bins(moment)
     what += "" if asked else _no_failures(case)
     left = None if asked else _much_left(moment)
+    cut = _is_a_scrap(moment) and cut_at_its_figure(moment)
+    trials = case.capture.surroundings.shows("slow trials of XLA") if cut else None
+    if cut:
+        what = _CUT + (f"; it stands beside trials of algorithms ({trials.place})" if trials else "")
     if left:
         what += (
             f"; {human(left)} of the limit was not in use, so most likely one request was large, or what"
@@ -261,10 +265,25 @@ def _of_a_dump(case: Case, index: int, moment: Moment) -> Iterator[Finding]:
         severity=Severity.FACTOR,
         headline=what,
         because=what,
-        remedies=(*_of_what_is_cut(moment, left), *_remedies(case, moment)),
+        remedies=(_REST_OF_THE_LINE,)
+        if trials
+        else (*_of_what_is_cut(moment, left), *_remedies(case, moment)),
         moment=index,
         rules_out=("record-a-step",) if _is_a_scrap(moment) else (),
     )
+
+
+_CUT = (
+    "the allocator's line is cut where it says of how much, and whether this is a failure at all: of a trial"
+    " that may fail it says that it is none"
+)
+_REST_OF_THE_LINE = Remedy(
+    "read the rest of that line, and what stands below it: where it says `this is not a failure`, or training"
+    " goes on, XLA only tried a faster algorithm; what ended the run is another line. Without XLA nothing is"
+    " tried so",
+    "model.compile(..., jit_compile=False)   # Keras",
+    slug="read-the-log",
+)
 
 
 def _no_failures(case: Case) -> str:

@@ -468,3 +468,12 @@ def enumerated(words: Sequence[str]) -> str:
     """`a, b and c`; one word alone."""
     *most, last = words
     return f"{', '.join(most)} and {last}" if most else last
+
+
+_AT_ITS_FIGURE = regex(r"ran out of memory trying to allocate [\d.]*\s*\Z")
+
+
+def cut_at_its_figure(moment: Moment) -> bool:
+    """Whether an allocator's line ends where it says of how much: its rest may say that it is no failure."""
+    line = moment.request.failed.line if moment.request else None
+    return line is not None and _AT_ITS_FIGURE.search(line.text) is not None

@@ -21,6 +21,7 @@ from tfmemlens.findings.support.rows import (
     OF_SLOTS,
     OF_UPDATE,
     all_in_use,
+    cut_at_its_figure,
     is_buffer,
     of_a_program,
     on_host,
@@ -333,6 +334,8 @@ def _what(case: Case, moment: Moment) -> str:
             if books.in_use and books.limit and books.limit.bytes
             else ""
         )
+        if not used and cut_at_its_figure(moment):
+            return f"An allocator found no room{at}"
         backward = " (backward pass)" if at and request.owner.phase is Phase.GRADIENT else ""
         return f"Out of memory{at}{backward}{used}"
     if request.needed_bytes == 0:

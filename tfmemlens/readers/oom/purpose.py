@@ -155,6 +155,12 @@ PICKING = LineRule(
     needs=("best cudnn convolution", "conv_algorithm_picker"),
 )
 """XLA's search for the fastest algorithm of a convolution, which runs each of them on operands of its own."""
+TRIALS_OF_XLA = LineRule(
+    r"\bTrying algorithm \S{1,60} for (?:conv|dot|gemm)\b",
+    "E xla/service/slow_operation_alarm.cc:65] Trying algorithm eng0{} for conv (f32[64,64,3,3]{3,2,1,0}",
+    needs="Trying algorithm",
+)
+"""What XLA's alarm says of a trial that takes long."""
 TRIED = LineRule(
     r"%cudnn-conv\S{0,60} = .{1,400}?custom-call\(",
     "%cudnn-conv-bias.7 = (f32[1,64,900,900]{3,2,1,0}, u8[0]{0}) custom-call(f32[1,512,900,900]{3,2,1,0} %c,"
@@ -870,6 +876,7 @@ PURPOSES = {
     "replicating weights": REPLICATING,
     "using JAX": USING_JAX,
     "picking algorithms": PICKING,
+    "slow trials of XLA": TRIALS_OF_XLA,
     "padding to a length": PADDING,
     "fine on the CPU": FINE_ON_CPU,
     "one sample in a convolution": ONE_SAMPLE,
