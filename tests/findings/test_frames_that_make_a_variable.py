@@ -43,3 +43,11 @@ def test_other_frames_of_these_files_say_nothing_of_it(file: str, name: str) -> 
 
 def test_a_message_with_a_shape_says_more_than_frames() -> None:
     assert "smaller-batch" in offered(_MAKES + oom("32,64,112,112", "net/conv/Relu"))
+
+
+def test_an_error_without_a_size_says_no_more_than_frames() -> None:
+    named = "ResourceExhaustedError                    Traceback (most recent call last)\n"
+    text = named + _FRAME.format("ops/resource_variable_ops.py", "_init_from_args")
+    assert "smaller-batch" not in offered(text)
+    other = named + _FRAME.format("ops/resource_variable_ops.py", "assign_add")
+    assert "smaller-batch" in offered(other)

@@ -10,8 +10,8 @@ _LINE = (
 )
 _TRIAL = (
     "2024-02-01 10:00:00.000000: E external/local_xla/xla/service/slow_operation_alarm.cc:65] Trying"
-    " algorithm eng0{} for conv (f32[64,64,3,3]{3,2,1,0}, u8[0]{0}) custom-call(f32[2,64,96,96]{3,2,1,0}) is taking a"
-    " while...\n"
+    " algorithm eng0{} for conv (f32[64,64,3,3]{3,2,1,0}, u8[0]{0}) custom-call(f32[2,64,96,96]{3,2,1,0})"
+    " is taking a while...\n"
 )
 _SAYS = "the allocator's line is cut"
 

@@ -87,14 +87,17 @@ def ruled_out(case: Case) -> frozenset[str]:
             if told.shows(purpose)
             and not (smaller_helps and "batch" in purpose)
             and not _helped(told, purpose)
-            and not (case.moments and purpose in _WITHOUT_A_SHAPE)
+            and not (case.moments and purpose == "a batch of one")
+            and not (purpose == "creating a variable" and _has_a_size(case))
             for slug in slugs
         )
     )
 
 
-_WITHOUT_A_SHAPE = ("a batch of one", "creating a variable")
-"""What counts only where no failure has a shape of its own."""
+def _has_a_size(case: Case) -> bool:
+    """Whether a failure says itself what it asked for, which tells more than frames."""
+    asked = (moment.request.failed for moment in case.moments if moment.request)
+    return any(failed.shape is not None or failed.size is not None for failed in asked)
 
 
 def _helped(told: Surroundings, purpose: str) -> bool:
