@@ -77,8 +77,14 @@ def _is_set(stated: StatedSize) -> bool:
     if at < 0 or (_NO_KNOB.search(name) and not _IMAGE.search(name)):
         return False
     rest = text[at + len(name) :].lstrip("'\" ")
+    if rest[:1] == ":" and _IN_A_SENTENCE.search(text[:at]):
+        return False
     option = text[:at].endswith("--") and rest[:1].isdigit()
     return option or (rest[:1] in ("=", ":") and rest[:2] != "==")
+
+
+_IN_A_SENTENCE = regex(r"[a-z']{2,20} [a-z']{2,20} [a-z']{2,20} [`'\"]?\Z")
+"""Before a word that a colon follows: `the tensor is pretty big: 1393860` sets nothing."""
 
 
 def _of_positions(sides: Sequence[int], stated: Sequence[StatedSize]) -> Iterator[Knob]:
