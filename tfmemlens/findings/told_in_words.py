@@ -838,8 +838,29 @@ def _quoted(told: Surroundings) -> str:
         return "no message of it"
     largest = max(told.soft_warnings, key=lambda warning: warning.size.bytes)
     beyond = ", more than any device has" if largest.size.low > LARGEST_DEVICE else ""
-    what = f"only a warning: {human_size(largest.size)} found no room at once ({largest.line.place})"
+    many = len(told.soft_warnings) > 1
+    who = "only warnings, which say themselves that they are" if many else "only a warning, which says itself"
+    who += " no failure" if many else " that it is no failure"
+    of_all = "the largest: " if many else ""
+    what = f"{who} ({of_all}{human_size(largest.size)} found no room at once, {largest.line.place})"
     return f"{what}{beyond}"
+
+
+_IF_IT_GOES_ON = Remedy(
+    "if the program goes on after these warnings, let them be: the op took a way that needs less memory. If"
+    " it ended, look below them for a line without `this is not a failure`, and add that",
+    slug="read-the-log",
+)
+_MAY_BE_SHARED = Remedy(
+    "to make room for the faster way: see whether another process holds a part of the GPU",
+    "nvidia-smi",
+    slug="see-device-users",
+)
+
+
+def _heads_warnings(told: Surroundings, line: Line) -> bool:
+    """Whether the words are only the heading of a log that has nothing but warnings."""
+    return bool(told.soft_warnings) and line.number == 1 and not told.shows("ended in words")
 
 
 def _asks_beyond_all(told: Surroundings) -> bool:
@@ -930,6 +951,9 @@ def _remedies(
     """What helps in general, beside what is most likely; the message is asked for where one may stand."""
     if framework_of(case) in (JAX, None) and _asks_beyond_all(told):
         yield from (_OF_ALL_PAIRS, _message_wanted(told))
+        return
+    if _heads_warnings(told, line) and grows is None and likely is None:
+        yield from (_IF_IT_GOES_ON, _MAY_BE_SHARED)
         return
     where = whose(case, line)
     host = where == HOST

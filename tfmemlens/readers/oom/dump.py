@@ -16,7 +16,7 @@ from tfmemlens.units import ALIGNMENT, Size, parse_size
 START = LineRule(
     rf"Allocator \((?P<name>[^)]*)\) ran out of memory trying to allocate (?:(?P<size>{SIZE}|\d+(?![\d.]))"
     r"|[\d.]+\Z)(?: \(rounded to (?P<rounded>\d+)\))?"
-    r"(?P<soft> with freed_by_count|[^.]*\. The caller indicates)?"
+    r"(?P<soft> with(?: f\w*)?\Z| with freed_by_count|[^.]*\. The caller indicates)?"
     r"(?:\s?requested by op ?(?P<op>[^\s.`]\S*?(?=[;,]?(?:\s|\Z)))?)?",
     "Allocator (GPU_0_bfc) ran out of memory trying to allocate 450.00MiB.  Current allocation summary"
     " follows.",
@@ -29,6 +29,7 @@ START = LineRule(
     " were available.",
     "Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.27GiB with freed_by_count=0.",
     "Allocator (GPU_0_bfc) ran out of memory trying to allocate 12.4",
+    "Allocator (GPU_0_bfc) ran out of memory trying to allocate 92.18MiB with freed_b",
     needs="ran out of memory trying to allocate",
 )
 HEAD = LineRule(
@@ -186,6 +187,11 @@ _OF_HISTOGRAMS = "gpu_cudamallocasync_allocator"
 """The file of TensorFlow's and XLA's that logs histograms of the driver's own pool."""
 _OF_A_FAILURE = regex(r"rounded to|requested by|summary follows")
 """What the head of a dump says and the head of a warning does not."""
+
+
+_CUT_AT_ITS_SIZE = regex(
+    r"Allocator \([^)]*\) ran out of memory trying to allocate [\d.]+(?:[KMGT]i?B?)?(?: w\w*)?\Z"
+)
 
 
 class DumpCollector:
@@ -447,6 +453,10 @@ class DumpCollector:
 
     def _quotes_a_warning(self, dump: Dump) -> bool:
         whole = dump.start is None or _OF_A_FAILURE.search(dump.start.text)
-        if whole or dump.told or dump.size is None:
+        if whole or dump.told:
+            return False
+        if self.soft and dump.start and _CUT_AT_ITS_SIZE.search(dump.start.text):
+            return True  # the last line of a row of warnings, cut before it says that it is one, too
+        if dump.size is None:
             return False
         return any(size.low <= dump.size.high and dump.size.low <= size.high for size, _, _ in self.soft)
