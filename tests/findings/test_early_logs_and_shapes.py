@@ -47,3 +47,41 @@ def test_words_that_a_program_crashed_are_more_than_a_heading() -> None:
     crashed = "It crashes, since the GPU is out of memory at the first epoch."
     first = advice(explained(crashed, "", WARNING.format(size="1.20GiB") + WHOLE))[0]
     assert "let them be" not in first
+
+
+def message(shape: str, node: str = "", dtype: str = "") -> str:
+    named = f"\n\t [[Node: {node} = {node.rpartition('/')[2]}[T=DT_FLOAT](x)]]" if node else ""
+    of_type = f" and type {dtype} on /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc"
+    return (
+        "tensorflow.python.framework.errors_impl.ResourceExhaustedError: OOM when allocating tensor with"
+        f" shape{shape}{of_type if dtype else ''}{named}"
+    )
+
+
+@pytest.mark.parametrize("shape", ["[1,1,90000,256]", "[1,120000,1,64]"])
+def test_one_long_sample_is_no_kernel(shape: str) -> None:
+    report = explained(message(shape))
+    assert "one sample of" in report.verdict
+    assert "steps with" in report.verdict
+    assert "shorter pieces" in advice(report)[0]
+
+
+@pytest.mark.parametrize("shape", ["[1,1,8192,2048]", "[3,3,512,1024]"])
+def test_a_kernel_with_as_many_inputs_as_layers_have_stays_one(shape: str) -> None:
+    assert "a convolution's kernel" in explained(message(shape)).verdict
+
+
+@pytest.mark.parametrize("shape", ["[2,1,90000,256]", "[1,1,2000,1900]", "[1,1,90000,4]"])
+def test_what_is_no_long_sample(shape: str) -> None:
+    assert "steps with" not in explained(message(shape)).verdict
+
+
+def test_what_a_dilated_convolution_folds_back_has_its_batch_first() -> None:
+    node = "resnet_v1_101/block3/unit_2/bottleneck_v1/conv2/BatchToSpaceND"
+    assert "the batch is 1 already" in advice(explained(message("[1,64,96,256]", node)))[0]
+    assert "(6 -> 3)" in advice(explained(message("[6,64,96,256]", node)))[0]
+
+
+def test_the_pieces_of_a_dilated_convolution_are_no_batch() -> None:
+    node = "resnet_v1_101/block3/unit_2/bottleneck_v1/conv2/SpaceToBatchND"
+    assert not any("(4 -> 2)" in text for text in advice(explained(message("[4,34,50,256]", node))))

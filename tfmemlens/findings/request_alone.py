@@ -217,6 +217,8 @@ def _known_of(request: Request) -> str:
         return f"a random number for each of {draws[1]:,} outcomes at each of {draws[0]:,} draws"
     if side := _pairs(request):
         return f"a number for each pair of {side:,} rows, {human(_FLOAT_BYTES * side * side)} in float32"
+    if long := samples.long_alone(request):
+        return f"one sample of {long[0]:,} steps with {long[1]:,} channels, at a batch of 1"
     if size := samples.alone(request):
         return f"one image, map or volume of {samples.in_words(size)}, at a batch of 1"
     return samples.told_as_too_large(request)
@@ -487,6 +489,9 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
         )
     if _is_one_that_waits(moment):
         yield _FEWER_WAIT
+        return
+    if shorter := samples.shorter(moment.request):
+        yield shorter
         return
     if smaller := samples.made_smaller(moment.request):
         if not in_tiles(case, moment.request):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 _MAX_KERNEL_SIDE = 11
+_MOST_INPUTS = 16_384
+"""No layer gives a convolution more channels: what stands there counts steps, rows or pixels."""
 
 
 def like_a_kernel(shape: tuple[int | None, ...] | None) -> bool:
@@ -10,7 +12,8 @@ def like_a_kernel(shape: tuple[int | None, ...] | None) -> bool:
     if not shape or len(shape) not in (4, 5) or not all(shape):
         return False
     *sides, inputs, units = (size or 1 for size in shape)
-    return len(set(sides)) == 1 and sides[0] <= _MAX_KERNEL_SIDE and min(inputs, units) >= sides[0]
+    square = len(set(sides)) == 1 and sides[0] <= _MAX_KERNEL_SIDE
+    return square and sides[0] <= min(inputs, units) and inputs <= _MOST_INPUTS
 
 
 def like_a_turned_kernel(shape: tuple[int | None, ...] | None) -> bool:

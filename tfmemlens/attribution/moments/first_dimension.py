@@ -26,7 +26,7 @@ _LAYERS = regex(
     r"|(?:Max|Avg)Pool(?:3D)?(?:Grad)?(?:V\d|WithArgmax)?|LRN(?:Grad)?|Resize(?:Nearest\w*|Bi\w+)"
     r"|Mirror\w+|Pad\w*"
     r"|BatchMatMul(?:V\d)?|MatMul|GRUBlockCell\w*|LSTMBlockCell\w*"
-    r"|DepthToSpace|ExtractImagePatches|convolution|conv(?:2d)?_transpose|depthwise|separable_conv2d"
+    r"|DepthToSpace|BatchToSpace(?:ND)?|ExtractImagePatches|convolution|conv(?:2d)?_transpose|depthwise|separable_conv2d"
 )
 """Ops of layers: what they make has the batch first, of two dimensions or more."""
 _ELEMENTWISE = regex(
@@ -44,7 +44,7 @@ _KERNELS = regex(
 )
 """C++ sources of such ops, where the message names nothing else."""
 _NOT_BATCHED = regex(
-    r"CropAndResize|NonMaxSuppression|TensorArray|TensorList|CudnnRNN|Boxes|SpaceToBatch|BatchToSpace"
+    r"CropAndResize|NonMaxSuppression|TensorArray|TensorList|CudnnRNN|Boxes|SpaceToBatch"
     r"|(?:\A|/)(?:map|pfor|loop_body)/|patches|second_?stage|proposals?(?:\b|_)|(?:\b|_)rois?(?:\b|_)|mrcnn",
     re.IGNORECASE,
 )

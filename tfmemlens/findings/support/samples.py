@@ -46,12 +46,47 @@ def alone(request: Request, too_large: int | None = None) -> tuple[int, ...] | N
         return None
     if shape[0] != 1 and (too_large is None or request.fixed or of_one(request) < too_large):
         return None
+    if long_alone(request):
+        return None  # steps and channels
     sizes = [size or 1 for size in shape[1:]]
     last, first = tuple(sizes[:-1]), tuple(sizes[1:])
     sides = last if sizes[-1] < min(last) else first
     least = _SIDE if len(shape) == 4 else _SIDE_OF_A_VOLUME
     wide = prod(sizes) >= _NUMBERS and min(sides) >= _LEAST_SIDE
     return sides if (prod(sides) >= _PIXELS and min(sides) >= least) or wide else None
+
+
+_LEAST_STEPS, _TIMES_ITS_CHANNELS = 4096, 8
+
+
+def long_alone(request: Request) -> tuple[int, int] | None:
+    """The steps and channels of one long sample, as convolutions of one dimension have it: `[1,1,N,C]` or
+    `[1,N,1,C]`.
+    """
+    shape = request.failed.shape or ()
+    if len(shape) != 4 or shape[0] != 1 or 1 not in shape[1:3] or not shape[3] or request.fixed:
+        return None
+    steps, channels = max(shape[1] or 1, shape[2] or 1), shape[3]
+    is_long = steps >= _LEAST_STEPS and steps >= _TIMES_ITS_CHANNELS * channels
+    return (steps, channels) if is_long and channels >= _FEWEST_CHANNELS else None
+
+
+_FEWEST_CHANNELS = 8
+"""Fewer are colours, or the sides of boxes."""
+
+
+def shorter(request: Request) -> Remedy | None:
+    """What to do about one long sample."""
+    known = long_alone(request)
+    if known is None:
+        return None
+    steps, channels = known
+    return Remedy(
+        f"give it shorter pieces: with {steps // 2:,} steps instead of {steps:,} each map takes half (the"
+        f" program's setting for the length of a sample, a crop or a window); or fewer than {channels:,}"
+        " channels. The batch is 1 already",
+        slug="shorter-sequences",
+    )
 
 
 def in_words(size: tuple[int, ...]) -> str:
