@@ -85,3 +85,52 @@ def test_what_a_dilated_convolution_folds_back_has_its_batch_first() -> None:
 def test_the_pieces_of_a_dilated_convolution_are_no_batch() -> None:
     node = "resnet_v1_101/block3/unit_2/bottleneck_v1/conv2/SpaceToBatchND"
     assert not any("(4 -> 2)" in text for text in advice(explained(message("[4,34,50,256]", node))))
+
+
+def test_units_by_far_more_words_are_told_as_an_output_layers_weight() -> None:
+    report = explained(message("[1024,90007]"))
+    assert "1,024 units x 90,007 words or classes" in report.verdict
+    assert advice(report)[0].startswith("make the 90,007 words or classes fewer")
+    assert not any("batch" in text for text in advice(report)[:1])
+
+
+@pytest.mark.parametrize("shape", ["[1000,60013]", "[48,90007]", "[12800,90007]"])
+def test_rows_that_no_layer_has_as_units_are_positions(shape: str) -> None:
+    assert "the weight of an output layer" not in explained(message(shape)).verdict
+
+
+@pytest.mark.parametrize(
+    ("shape", "said"),
+    [
+        ("[37,64,90007]", "most likely 64 here (64 -> 32), or a cap on the length, now 37"),
+        ("[16,45,90007]", "most likely 16 here (16 -> 8), or a cap on the length, now 45"),
+        ("[32,64,90007]", "32 and 64 count them"),
+    ],
+)
+def test_samples_and_steps_of_logits_are_told_apart_by_what_is_round(shape: str, said: str) -> None:
+    assert any(said in text for text in advice(explained(message(shape))))
+
+
+def test_the_gradient_of_an_output_projection_asks_for_fewer_words() -> None:
+    node = "gradients/decoder/output_projection/MatMul_grad/MatMul_1"
+    report = explained(message("[512,70003]", node, "float"))
+    assert "512 units x most likely 70,003 words" in report.verdict
+    assert advice(report)[0].startswith("make the 70,003 words or classes fewer")
+
+
+def test_the_gradient_of_a_layer_behind_flatten_asks_for_no_fewer_words() -> None:
+    node = "gradients/classifier/fc1/MatMul_grad/MatMul_1"
+    texts = advice(explained(message("[100352,2048]", node, "float")))
+    assert not any("words or classes fewer" in text for text in texts)
+
+
+def test_blocks_as_large_as_the_request_are_read_from_the_bins() -> None:
+    logged = "2019-03-11 09:52:53.5: I tensorflow/core/common_runtime/bfc_allocator.cc:597] Bin ("
+    lines = (
+        message("[2048,400001]", dtype="float"),
+        f"{logged}134217728): \tTotal Chunks: 0, Chunks in use: 0. 0B allocated for chunks. 0B in use in bin."
+        " 0B client-requested in use in bin.",
+        f"{logged}268435456): \tTotal Chunks: 2, Chunks in use: 2. 6.10GiB allocated for chunks. 6.10GiB in"
+        " use in bin. 6.10GiB client-requested in use in bin.",
+    )
+    assert "2 blocks as large are in use already (line 3)" in explained(*lines).verdict

@@ -21,6 +21,7 @@ from tfmemlens.findings.support.kept import records_gradients
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import alike, place, requests, rows, size_of, tensor_text
 from tfmemlens.findings.support.situation import situation
+from tfmemlens.findings.support.vocabulary_sizes import fewer_words, likely_vocabulary, may_be_weight
 from tfmemlens.findings.support.weights import (
     Weight,
     copies,
@@ -214,6 +215,12 @@ def _finding(case: Case, index: int, moment: Moment, request: Request) -> Findin
             f"{who} was creating its slots of {what}{of_layer}, {inputs:,} x {units:,}: {human(need)} each;"
             " a smaller batch does not help here"
         )
+    words = not (own or makes_slots) and _is_of_words(request)
+    if words:
+        because = (
+            f"the weight of an output layer, {inputs:,} units x most likely {units:,} words or classes; its"
+            " gradient and optimizer slots take as much again each, whatever the batch"
+        )
     of_vgg = bool(_OF_VGG.search(request.failed.node or ""))
     lighter = remedies.offered(case, moment, "lighter-optimizer") if makes_slots else ()
     return Finding(
@@ -225,17 +232,44 @@ def _finding(case: Case, index: int, moment: Moment, request: Request) -> Findin
             Evidence(f"requested: {tensor_text(moment)} at {place(moment)}", request.failed.line),
             *((Evidence(f"its layer in the summary: {row[0]} ({row[1]})", row[3]),) if row else ()),
         ),
-        detail=_image(inputs),
+        detail="" if words else _image(inputs),
         remedies=(
             *((users,) if (users := no_room_at_start(case, moment)) else ()),
             *((_OTHER_BACKBONE,) if of_vgg else ()),
             *(lighter if need < _TOO_LARGE_BYTES else ()),
-            *((classes,) if (classes := fewer_classes(request)) else ()),
-            *(() if of_vgg else _remedies(case, weight, inputs, units, need, times, own)),
+            *((classes,) if (classes := fewer_classes(request)) and not words else ()),
+            *(_of_words(case, moment, inputs, units) if words else ()),
+            *(() if of_vgg or words else _remedies(case, weight, inputs, units, need, times, own)),
             *(lighter if need >= _TOO_LARGE_BYTES else ()),
         ),
         moment=index,
     )
+
+
+_OF_OUTPUT = regex(r"(?i)output_?proj|logits|vocab|softmax|decoder|seq2seq|lm_head|next_?word")
+
+
+def _is_of_words(request: Request) -> bool:
+    """Whether it is the weight of an output layer for each word, by its name and its sides."""
+    shape = request.failed.shape or ()
+    named = _OF_OUTPUT.search(request.failed.node or "") is not None
+    return named and may_be_weight(shape) and likely_vocabulary(shape) is not None
+
+
+def _of_words(case: Case, moment: Moment, inputs: int, units: int) -> Iterator[Remedy]:
+    """Fewer words, or fewer units; its output, a number for each word at each position, has the batch."""
+    yield fewer_words(units)
+    yield Remedy(
+        f"or fewer units before it: {inputs:,} -> {inputs // 2:,} halves this matrix, its gradient and its"
+        " slots",
+        slug="narrower-layer",
+    )
+    if situation(case, moment).training is not False:
+        yield Remedy(
+            "the output of this layer has a number for each word at each position: a smaller batch or shorter"
+            " samples make that smaller, and not this matrix",
+            slug="smaller-batch",
+        )
 
 
 _OF_VGG = regex(r"(?i)\bvgg_?\d*\w*/fc6\b")

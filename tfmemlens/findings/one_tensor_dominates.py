@@ -26,6 +26,7 @@ from tfmemlens.findings.support.rows import (
     tensor_text,
 )
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
+from tfmemlens.findings.support.vocabulary_sizes import held_alike
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -132,12 +133,19 @@ def _remedies(case: Case, moment: Moment, request: Request) -> Iterator[Remedy]:
         return
     if samples.told_as_too_large(request) and (smaller := samples.made_smaller(request)):
         yield smaller
+    if words := request_alone.vocabulary_of(case, request):
+        yield words.remedy
+        yield from request_alone.less_at_once(case, moment)
+        return
     yield from remedies.offered(case, moment, "smaller-batch")
 
 
 def _besides(case: Case, moment: Moment) -> str:
     """What its sizes are, else what was free where that is as much as was asked for."""
     named = _named(case, moment)
+    if not named and moment.request and (words := request_alone.vocabulary_of(case, moment.request)):
+        beside = held_alike(moment, moment.request)
+        return "; ".join(("", words.told, *((beside,) if beside else ())))
     large = samples.told_as_too_large(moment.request) if moment.request else ""
     if large and not named:
         return f"; {large}"

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import prod
-from typing import NamedTuple
 
 from tfmemlens.findings.failing_op_is_a_bystander import ASSIGNS
 from tfmemlens.findings.support import remedies, samples
@@ -25,9 +24,14 @@ from tfmemlens.findings.support.rows import failures, on_host, tensor_text
 from tfmemlens.findings.support.situation import TENSORFLOW, situation
 from tfmemlens.findings.support.tool_settings import in_tiles
 from tfmemlens.findings.support.tried import runs_with_less
+from tfmemlens.findings.support.vocabulary_sizes import (
+    LEAST_WORDS,
+    Vocabulary,
+    fewer_positions,
+    likely_vocabulary,
+)
 from tfmemlens.findings.support.weights import finds_a_full_device
 from tfmemlens.knowledge.kernel_shapes import flattened, like_a_kernel
-from tfmemlens.knowledge.vocabularies import PRETRAINED
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.capture import HostUse
 from tfmemlens.model.case import Case, Moment, Request
@@ -75,7 +79,6 @@ _MAKES_WEIGHTS = ("Mul", "AddV2", "Add", "Sub", "Sqrt", "RealDiv", "RandomUnifor
 """Ops of an initialiser or of an optimizer's update, where they run eagerly."""
 _OF_TABLES = 100_000
 _OF_WORDS = regex(r"(?i)vocab")
-_MANY_WORDS = 5000
 _LARGE_BYTES = 256 * MIB
 """A smaller request most likely failed for what other calls left behind."""
 _NOTEBOOK = regex(r"(?:Cell )?In ?\[|<ipython-input|/content/|/kaggle/|/tmp/ipykernel_")
@@ -98,7 +101,7 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         if _more_is_known(moment) or pinned_for_a_restore(moment):
             continue
-        words = _vocabulary(case, request)
+        words = vocabulary_of(case, request)
         known = _ONE_IMAGE if _is_one_that_waits(moment) else _known_of(request)
         known = known or (words.told if words else "")
         of_a_layer = samples.alone(request) and not samples.in_colours(request.failed.shape or ())
@@ -327,26 +330,19 @@ def _ruled_out(case: Case, request: Request) -> tuple[str, ...]:
     return ("smaller-batch", "gradient-accumulation") if pairs or _draws(request) or _windows(request) else ()
 
 
-class _Vocabulary(NamedTuple):
-    """A last dimension that the text calls a vocabulary's size."""
-
-    told: str
-    remedy: Remedy
-
-
-def _vocabulary(case: Case, request: Request) -> _Vocabulary | None:
+def vocabulary_of(case: Case, request: Request) -> Vocabulary | None:
     """What is known of a tensor with a number for each word."""
     if request.failed.shape is None and _OF_ALL_WORDS.search(request.failed.node or ""):
         return _stated_vocabulary(case)
     shape = request.failed.shape or ()
     words = shape[-1] if len(shape) in (2, 3) and not (request.fixed or is_weight(request)) else None
-    if not words or words < _MANY_WORDS:
+    if not words or words < LEAST_WORDS:
         return None
     stated = (each.line for each in case.capture.surroundings.sizes if words in each.sizes)
     line = next((line for line in stated if _OF_WORDS.search(line.text)), None)
     if line is None:
-        return _likely_vocabulary(shape, words)
-    return _Vocabulary(
+        return likely_vocabulary(shape)
+    return Vocabulary(
         f"its last dimension, {words:,}, is the vocabulary's ({line.place}): a number for each word at each"
         " position",
         Remedy(
@@ -363,7 +359,7 @@ _OF_ALL_WORDS = regex(r"(?i)softmax_?cross_?entropy|logits|output_projection")
 _LARGE_VOCABULARY = 100_000
 
 
-def _stated_vocabulary(case: Case) -> _Vocabulary | None:
+def _stated_vocabulary(case: Case) -> Vocabulary | None:
     """The vocabulary that the text states, where an output layer or a loss asked for bytes alone."""
     stated = [
         (size, each.line)
@@ -374,55 +370,13 @@ def _stated_vocabulary(case: Case) -> _Vocabulary | None:
     words, line = max(stated, key=lambda each: each[0], default=(0, None))
     if line is None or words < _LARGE_VOCABULARY:
         return None
-    return _Vocabulary(
+    return Vocabulary(
         f"a number for each word of the vocabulary ({words:,}, {line.place}) at each position; and the"
         " weights of the output layer and the embedding have a row for each, with gradient and slots",
         Remedy(
             "make the vocabulary smaller: subwords (BPE, SentencePiece) cover rare words with some 32,000"
             f" of them instead of {words:,}",
             slug="smaller-vocabulary",
-        ),
-    )
-
-
-def _likely_vocabulary(shape: tuple[int | None, ...], words: int) -> _Vocabulary | None:
-    """Of a number of classes that nobody chooses, at each position of samples: most likely words."""
-    if (whose := PRETRAINED.get(words)) and all(shape):
-        return _of_a_pretrained(shape, whose)
-    if words % 4 == 0 or not all(shape) or not 1 < (shape[-2] or 0) < words:
-        return None
-    positions = shape[-2] or 1
-    is_long = len(shape) == 3 and positions > _LONG
-    longer = f", and cap the length: {positions:,} is the longest sample's" if is_long else ""
-    return _Vocabulary(
-        f"most likely a number for each of {words:,} words or classes at each of {_of_all(shape)} positions",
-        Remedy(
-            f"make the vocabulary smaller (subwords), or compute the loss on a sample of it{longer}",
-            "loss = tf.nn.sampled_softmax_loss(w, b, labels, inputs, 64, vocabulary)   # in training",
-            slug="smaller-vocabulary",
-        ),
-    )
-
-
-_LONG = 256
-
-
-def _of_all(shape: tuple[int | None, ...]) -> str:
-    """`59 x 128`: which of them counts samples is not told."""
-    return " x ".join(f"{size:,}" for size in shape[:-1] if size != 1) or "1"
-
-
-def _of_a_pretrained(shape: tuple[int | None, ...], whose: str) -> _Vocabulary:
-    """Of numbers for each word of a vocabulary that nobody can shrink: fewer positions."""
-    words, positions = shape[-1] or 1, shape[-2] or 1
-    return _Vocabulary(
-        f"most likely a number for each of the {words:,} words of {whose} at each of {_of_all(shape)}"
-        " positions",
-        Remedy(
-            f"fewer positions at once: cut or split the samples (half of {positions:,} halves it), or compute"
-            " these numbers only for the positions whose loss is counted; the vocabulary belongs to the"
-            " pretrained model",
-            slug="shorter-sequences",
         ),
     )
 
@@ -464,7 +418,7 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
         yield from _of_programs(case)
         if _other_memory(case, moment):
             yield _SEE_THE_GPU
-    if words := _vocabulary(case, moment.request):
+    if words := vocabulary_of(case, moment.request):
         yield words.remedy
     if _windows(moment.request):
         yield _PARTS_OF_A_RECORDING
@@ -509,13 +463,26 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
         if not large and told.shows("a smaller batch in vain") and not runs_with_less(told):
             yield _BESIDES
         if not _has_no_batch(case, moment.request):
-            yield from remedies.offered(case, moment, "smaller-batch") or _if_it_is_the_batch(case, moment)
+            yield from less_at_once(case, moment)
         yield from _others(case, moment)
     if large:
         yield from _of_programs(case)
     yield from remedies.offered(case, moment, "mixed-precision")
     if _logs(case, moment):
         yield _whole_log(moment.request.failed.source or "", situation(case, moment).program)
+
+
+def less_at_once(case: Case, moment: Moment) -> tuple[Remedy, ...]:
+    """A smaller batch where one is shown; of a number for each word fewer positions, and nothing where these
+    may be a weight's.
+    """
+    request = moment.request
+    shape = (request.failed.shape or ()) if request else ()
+    words = vocabulary_of(case, request) if request else None
+    if words and not remedies.shows_batch(case, moment):
+        fewer = fewer_positions(shape) if words.remedy.slug == "smaller-vocabulary" else None
+        return (fewer,) if fewer else ()
+    return remedies.offered(case, moment, "smaller-batch") or tuple(_if_it_is_the_batch(case, moment))
 
 
 def _others(case: Case, moment: Moment) -> Iterator[Remedy]:
