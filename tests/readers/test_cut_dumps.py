@@ -38,10 +38,17 @@ def test_statistics_alone_tell_a_full_pool_from_one_that_was_refused(in_use: int
 
 
 def test_a_request_that_the_limit_had_room_for_lay_in_pieces_or_was_refused() -> None:
+    found = cut(f"{START}requested by op a/b\n{stats(8 * GIB, 6 * GIB)}")
+    assert found is not None
+    assert found.headline.startswith("2.00 GiB of the 8.00 GiB limit was not in use")
+    assert not any("batch" in remedy.text for remedy in found.remedies)
+
+
+def test_of_a_pool_that_is_mostly_full_its_use_comes_before_its_pieces() -> None:
     found = cut(f"{START}requested by op a/b\n{stats(8 * GIB, 7 * GIB)}")
     assert found is not None
-    assert found.headline.startswith("1.00 GiB of the 8.00 GiB limit was not in use")
-    assert not any("batch" in remedy.text for remedy in found.remedies)
+    assert found.headline == "7.00 GiB of 8.00 GiB was in use, and no free block had room for 512.00 MiB"
+    assert not any("nvidia-smi" in (remedy.code or "") for remedy in found.remedies)
 
 
 def test_a_request_beyond_what_the_limit_leaves_is_a_shortage() -> None:

@@ -47,6 +47,8 @@ EXPLAINS = "what is in use of a full pool, else what is not; or the largest bloc
 
 _IDLE = 0.02
 """Share of the limit below which a pool is as good as empty."""
+_MOSTLY_FULL = 0.8
+"""Share of the limit from which on what is in use matters more than the pieces of what is not."""
 _FULL = 0.95
 """Share of the limit above which a pool has no room worth naming."""
 _WHOLE = Remedy(
@@ -189,6 +191,10 @@ def _of_statistics(case: Case, index: int, moment: Moment, request: Request) -> 
     elif need is not None and used.bytes >= _FULL * limit.bytes:
         headline = because = f"the pool was full, with {of_limit} in use"
         advice = [*(remedies.offered(case, moment, "smaller-batch") or _smaller(case, moment)), _WHOLE]
+    elif need is not None and used.bytes >= _MOSTLY_FULL * limit.bytes:
+        headline = because = f"{of_limit} was in use, and no free block had room for {human(need)}"
+        advice = [*(remedies.offered(case, moment, "smaller-batch") or _smaller(case, moment))]
+        advice += [] if request.batch else [_WHOLE]
     elif need is not None:
         headline = because = (
             f"{human(left)} of the {human_size(limit)} limit was not in use, so the free memory lay in"
