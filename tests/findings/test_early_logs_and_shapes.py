@@ -134,3 +134,38 @@ def test_blocks_as_large_as_the_request_are_read_from_the_bins() -> None:
         " use in bin. 6.10GiB client-requested in use in bin.",
     )
     assert "2 blocks as large are in use already (line 3)" in explained(*lines).verdict
+
+
+@pytest.mark.parametrize(("shape", "batch"), [("[96,3,128,128]", 96), ("[40,64,64,3]", 40)])
+def test_pictures_have_their_batch_first_whatever_made_them(shape: str, batch: int) -> None:
+    first = advice(explained(message(shape, "aug/Transpose", "float")))[0]
+    assert f"({batch} -> {batch // 2})" in first
+
+
+@pytest.mark.parametrize("shape", ["[64,3,7,7]", "[3,3,128,256]", "[24,5,128,128]"])
+def test_what_is_no_picture_has_no_batch_by_its_colours(shape: str) -> None:
+    (request,) = (each.request for each in explained(message(shape, "aug/Foo", "float")).case.moments)
+    assert request is not None
+    assert request.batch is None
+
+
+def rows_of_equal_blocks(at: int) -> tuple[str, ...]:
+    prefix = f"I tensorflow/core/common_runtime/bfc_allocator.cc:{at}] "
+    return (
+        f"{prefix}31 Chunks of size 2097152 totalling 62.00MiB",
+        f"{prefix}180 Chunks of size 4194304 totalling 720.00MiB",
+    )
+
+
+def test_equal_blocks_of_a_session_belong_to_one_step() -> None:
+    report = explained("# ResourceExhaustedError", "", *rows_of_equal_blocks(696))
+    assert report.case.api.newest == (1, 13)
+    assert "in one step" in report.verdict
+    assert advice(report)[0].startswith("make one step smaller")
+    assert not any("list" in text for text in advice(report)[:1])
+
+
+def test_equal_blocks_of_a_later_release_may_be_kept_by_a_list() -> None:
+    report = explained("# ResourceExhaustedError", "", *rows_of_equal_blocks(1098))
+    assert "in one step" not in report.verdict
+    assert "a list keeps tensors" in advice(report)[0]

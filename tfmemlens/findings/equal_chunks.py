@@ -108,6 +108,9 @@ def check(case: Case) -> Iterator[Finding]:
         kept = bool(meaning) or most >= _MIN_CERTAIN_COUNT
         built = not meaning and _of_weights(case, moment)
         meaning = ": most likely weights or slots, as the model was being built" if built else meaning
+        guessed = kept and not meaning and _of_a_session(case)
+        if guessed:
+            meaning = ": most likely what layers of one shape, or the turns of a loop, made in one step"
         counted = any(held_by_python.check(case))
         of_one = _ONE_TENSOR if kept else _MANY_LAYERS
         yield Finding(
@@ -115,7 +118,7 @@ def check(case: Case) -> Iterator[Finding]:
             headline=what,
             because=f"{what}{meaning if equal else _guessed(meaning)}",
             explains=size,
-            basis=Basis.NAME if built or not meaning or _of_traces(case, moment) else None,
+            basis=Basis.NAME if built or guessed or not meaning or _of_traces(case, moment) else None,
             evidence=(
                 Evidence(f"requested: {tensor_text(moment)}", request.failed.line),
                 *chunk_evidence(alive),
@@ -125,6 +128,20 @@ def check(case: Case) -> Iterator[Finding]:
             moment=index,
             rules_out=_OF_A_PROGRAM if _cached(case) or (kept and _leaves_behind(meaning)) else (),
         )
+
+
+def _of_a_session(case: Case) -> bool:
+    """Whether a session's graph ran, whose results lie in host RAM: no list of Python's keeps such blocks."""
+    return case.api.newest < _FIRST_EAGER
+
+
+_FIRST_EAGER = (1, 14)
+"""Before it hardly anybody ran TensorFlow eagerly."""
+_LESS_OF_A_STEP = Remedy(
+    "make one step smaller: a smaller batch, smaller images or shorter sequences. These blocks are on the"
+    " device within one run of the graph; what sess.run returns lies in host RAM",
+    slug="smaller-batch",
+)
 
 
 def _guessed(meaning: str) -> str:
@@ -560,6 +577,8 @@ def _remedies(case: Case, moment: Moment, kept: bool) -> Iterator[Remedy]:
             "kept.append(codes.mean())   # not kept.append(codes)",
             slug="look-for-lists",
         )
+    elif _of_a_session(case) and not _meaning(case, moment):
+        yield from remedies.offered(case, moment, "smaller-batch") or (_LESS_OF_A_STEP,)
     elif _meaning(case, moment):
         yield Remedy(
             "keep numbers, not tensors, between steps",

@@ -129,6 +129,8 @@ def _has_batch_first(request: FailedRequest, owner: Owner, shape: tuple[int | No
     name = request.node or request.op or ""
     if _NOT_BATCHED.search(name) or sides_of_an_image(shape):
         return False
+    if _are_pictures(shape) and not like_a_kernel(shape):
+        return True
     if len(shape) == 2 and ((shape[1] or 0) >= _WIDE or (shape[0] or 0) >= _POSITIONS):
         return False
     op = owner.op or request.op or _named_op(name)
@@ -149,6 +151,17 @@ def _has_batch_first(request: FailedRequest, owner: Owner, shape: tuple[int | No
         in_a_layer = bool(request.keras_layer or "/" in name)
         return len(shape) >= 4 or (len(shape) == 3 and in_a_layer)
     return bool(_KERNELS.fullmatch(source)) or (not source and _is_feature_map(shape))
+
+
+def _are_pictures(shape: tuple[int | None, ...]) -> bool:
+    """Whether a shape is that of pictures in three colours, which stand last or behind the batch."""
+    if len(shape) != 4:
+        return False
+    sides = shape[2:] if shape[1] == _RGB else shape[1:3] if shape[3] == _RGB else ()
+    return len(sides) == 2 and all((side or 0) >= _LEAST_PICTURE for side in sides)
+
+
+_RGB, _LEAST_PICTURE = 3, 16
 
 
 def _named_op(name: str) -> str | None:

@@ -200,6 +200,7 @@ class _Stream:
         if LOST in line.text:
             self.gaps.append(line)
         self.sentences.origin = self.dumps.origin = cleaned.origin
+        self.dumps.at = cleaned.at
         if cleaned.origin and cleaned.origin not in self.origins:
             self.origins.add(cleaned.origin)
             self.sentences.era = narrow(self.sentences.era, era_of(cleaned.origin))

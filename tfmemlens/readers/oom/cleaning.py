@@ -36,6 +36,8 @@ class Cleaned(NamedTuple):
     origin: str
     month: str = ""
     """When TensorFlow's own logger wrote it, `2018-09`, on the first line of a text that says so."""
+    at: int = 0
+    """The line of that file, of BFC's summary alone, which moved down from release to release."""
 
 
 _ANSI = regex(
@@ -255,10 +257,20 @@ def clean(physical: Iterable[Physical], source: str = "") -> Iterator[Cleaned]:
         first, *others = _pieces(bare)
         dated = _DATED.search(text) if origin and not month else None
         month = dated["month"] if dated else month
-        yield Cleaned(Line(number, first, source), rank, origin, month if dated else "")
+        at = _summed_up_at(text) if " Chunks of size " in text else 0
+        yield Cleaned(Line(number, first, source), rank, origin, month if dated else "", at)
         for piece in others:
             _, origin, bare = strip_prefixes(piece)
             yield Cleaned(Line(number, bare, source), rank, origin)
+
+
+_IN_BFC = regex(r"bfc_allocator\.cc:(?P<at>\d{1,4})\]")
+
+
+def _summed_up_at(text: str) -> int:
+    """The line of BFC's source that logged a row of its summary; 0 where the prefix is gone."""
+    found = _IN_BFC.search(text)
+    return int(found["at"]) if found else 0
 
 
 def _may_be_endless(text: str) -> bool:

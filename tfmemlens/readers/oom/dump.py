@@ -183,6 +183,8 @@ _OF_A_DUMP = RuleTable.of(
 )
 """Lines that are a dump's where none has begun."""
 
+_LAST_OF_1_13 = 720
+"""Up to 1.13 lines 600 to 700 of the allocator's source log the summary, from 1.14 on lines behind 800."""
 _OF_HISTOGRAMS = "gpu_cudamallocasync_allocator"
 """The file of TensorFlow's and XLA's that logs histograms of the driver's own pool."""
 _OF_A_FAILURE = regex(r"rounded to|requested by|summary follows")
@@ -203,9 +205,9 @@ class DumpCollector:
         self.soft: list[tuple[Size, str, Line]] = []
         self.origin = ""
         """The source file that the line's prefix names."""
+        self.at = 0
+        """The line in that file, of a row of the summary."""
         self._in_stats = self._in_histogram = False
-        self.origin = ""
-        """The C++ file that logged the line."""
 
     def offer(self, line: Line) -> bool:
         """Take the line if it belongs to a dump."""
@@ -378,6 +380,8 @@ class DumpCollector:
             dump.regions.append(int(groups["size"] or 0))
         elif rule is SUMMARY:
             dump.ended_chunks = True
+            if 0 < self.at <= _LAST_OF_1_13:
+                self._seen((FIRST, (1, 13)))
             entry = SizeClass(int(groups["count"] or 0), int(groups["size"] or 0), line)
             if parse_size(groups["total"] or "").may_be(entry.count * entry.size_bytes):
                 dump.classes.append(entry)
