@@ -455,12 +455,18 @@ class DumpCollector:
         dump.allocator = dump.allocator or title.allocator
         self.finished = [dump]
 
+    def _ends_warnings(self, line: Line) -> bool:
+        """Whether it is the last line of a row of warnings, cut before it says that it is one, too."""
+        last = self.soft[-1][2] if self.soft else None
+        below = last is not None and last.source == line.source and last.number < line.number
+        return below and _CUT_AT_ITS_SIZE.search(line.text) is not None
+
     def _quotes_a_warning(self, dump: Dump) -> bool:
         whole = dump.start is None or _OF_A_FAILURE.search(dump.start.text)
         if whole or dump.told:
             return False
-        if self.soft and dump.start and _CUT_AT_ITS_SIZE.search(dump.start.text):
-            return True  # the last line of a row of warnings, cut before it says that it is one, too
+        if dump.start and self._ends_warnings(dump.start):
+            return True
         if dump.size is None:
             return False
         return any(size.low <= dump.size.high and dump.size.low <= size.high for size, _, _ in self.soft)
