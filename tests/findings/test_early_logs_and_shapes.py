@@ -169,3 +169,21 @@ def test_equal_blocks_of_a_later_release_may_be_kept_by_a_list() -> None:
     report = explained("# ResourceExhaustedError", "", *rows_of_equal_blocks(1098))
     assert "in one step" not in report.verdict
     assert "a list keeps tensors" in advice(report)[0]
+
+
+BLOCK = "I tensorflow/core/common_runtime/bfc_allocator.cc:696] 1 Chunks of size 6442450944 totalling 6.00GiB"
+TRIED = "I tried to decrease the batch size, but even with a batch size of {} I get the same error."
+
+
+def test_a_block_that_stayed_with_few_samples_gets_no_advice_to_halve_them() -> None:
+    report = explained("# Out of memory", "", BLOCK, "", TRIED.format(4))
+    assert "the text quotes no other block of the dump" in report.verdict
+    assert "at any batch (line 5)" in advice(report)[0]
+    assert not any("halve the batch" in text for text in advice(report))
+    assert not any(action.remedy.slug == "smaller-batch" for action in report.actions)
+
+
+def test_a_batch_that_is_still_large_may_be_lowered_last() -> None:
+    report = explained("# Out of memory", "", BLOCK, "", TRIED.format(64))
+    slugs = [action.remedy.slug for action in report.actions]
+    assert slugs.index("smaller-batch") == len(slugs) - 1

@@ -29,6 +29,7 @@ from tfmemlens.findings.support.rows import (
     tensor_in,
 )
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of
+from tfmemlens.findings.support.tried import runs_with_less
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
@@ -178,11 +179,14 @@ def _of_a_dump(case: Case, index: int, moment: Moment, chunk: Allocation) -> Ite
         return
     size, in_use = human(chunk.size_bytes), moment.balance.in_use
     of_all = percent(chunk.size_bytes, all_in_use(moment))
-    in_part = in_use is None and limit is None
+    in_part = in_use is None and moment.balance.limit is None
     whole = "the blocks of this part of a dump" if in_part else "what is in use"
     of_xla = framework_of(case) != TENSORFLOW
     tensor = "one array or all temporaries of one program of XLA's" if of_xla else "one tensor"
-    what = f"one block of {size}, {tensor}, holds {of_all} of {whole}"
+    share = f"holds {of_all} of {whole}"
+    if in_part and len(moment.attribution.table) == 1:
+        share = "is in use, and the text quotes no other block of the dump"
+    what = f"one block of {size}, {tensor}, {share}"
     free = limit.bytes - in_use.bytes if limit and in_use else 0
     if limit and _A_LOT * limit.bytes <= free < chunk.size_bytes:
         what += (
@@ -196,15 +200,29 @@ def _of_a_dump(case: Case, index: int, moment: Moment, chunk: Allocation) -> Ite
         evidence=(Evidence(f"1 x {size}", chunk.line),),
         remedies=(
             *((_ITS_PROGRAM,) if framework_of(case) == JAX else ()),
-            Remedy(
-                f"find what takes {size} at once, and make it smaller: a prediction or an evaluation of a"
-                " whole set, a number for each word of a vocabulary at each position, a one-hot, a table or a"
-                " wide dense layer; if it has a row for each sample, give it fewer at a time",
-                slug="in-blocks",
-            ),
+            _what_it_may_be(case, size),
             *(remedies.offered(case, moment, "smaller-batch") or (remedies.LESS_AT_ONCE,)),
         ),
         moment=index,
+    )
+
+
+def _what_it_may_be(case: Case, size: str) -> Remedy:
+    """Where to look for a tensor of which only the size is known; no batch makes one smaller that stayed."""
+    told = case.capture.surroundings
+    same = told.shows("a smaller batch in vain")
+    if same and not runs_with_less(told):
+        return Remedy(
+            f"find what takes {size} at any batch ({same.place}), and make it smaller: a table or an output"
+            " layer with a row for each word of a large vocabulary, its gradient or a slot, a wide dense"
+            " layer, or a whole data set on the device",
+            slug="in-blocks",
+        )
+    return Remedy(
+        f"find what takes {size} at once, and make it smaller: a prediction or an evaluation of a"
+        " whole set, a number for each word of a vocabulary at each position, a one-hot, a table or a"
+        " wide dense layer; if it has a row for each sample, give it fewer at a time",
+        slug="in-blocks",
     )
 
 

@@ -80,6 +80,7 @@ def ruled_out(case: Case) -> frozenset[str]:
     return (
         lists
         | frozenset(in_words)
+        | frozenset(_BATCHES if _failed_with_few(case) else ())
         | frozenset(() if smaller_helps else alike)
         | frozenset(
             slug
@@ -98,6 +99,20 @@ def _has_a_size(case: Case) -> bool:
     """Whether a failure says itself what it asked for, which tells more than frames."""
     asked = (moment.request.failed for moment in case.moments if moment.request)
     return any(failed.shape is not None or failed.size is not None for failed in asked)
+
+
+_FEW = 8
+"""Samples: who lowered the batch so far in vain gains nothing by half of it."""
+
+
+def _failed_with_few(case: Case) -> bool:
+    """Whether the text says that a batch of few samples failed alike, and no shape tells of a larger one."""
+    told = case.capture.surroundings
+    if told.shows("a smaller batch in vain") is None or runs_with_less(told):
+        return False
+    shapes = [moment.request.failed.shape for moment in case.moments if moment.request]
+    stated = failed_batches(case)
+    return bool(stated) and min(stated) <= _FEW and not any(shapes)
 
 
 def _helped(told: Surroundings, purpose: str) -> bool:
