@@ -59,14 +59,14 @@ def test_without_a_type_the_bytes_are_those_of_float32() -> None:
 
 
 def test_half_the_units_save_half_the_matrix() -> None:
-    narrower = found(ALONE.format("25088,4096"))[0].remedies[1]
-    assert narrower.slug == "narrower-layer" and narrower.saves_bytes == 196 << 20
-    assert "4,096 -> 2,048" in narrower.text
+    narrower = found(ALONE.format("25088,2048"))[0].remedies[1]
+    assert narrower.slug == "narrower-layer" and narrower.saves_bytes == 98 << 20
+    assert "2,048 -> 1,024" in narrower.text
 
 
 def test_the_layer_is_found_by_its_parameters() -> None:
-    look = found(ALONE.format("25088,4096"))[0].remedies[2]
-    assert "102,760,448 parameters, or 102,764,544 with a bias" in look.text
+    look = found(ALONE.format("25088,2048"))[0].remedies[2]
+    assert "51,380,224 parameters, or 51,382,272 with a bias" in look.text
 
 
 def test_a_row_of_the_summary_is_proof() -> None:

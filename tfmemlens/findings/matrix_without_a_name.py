@@ -216,6 +216,17 @@ def _fewer_texts(rows: int, need: int, chunk: tuple[int, Line] | None) -> Iterat
     yield shorter
 
 
+_FIRST_OF_VGG = (25_088, 4096)
+_OTHER_BACKBONE = Remedy(
+    "in a VGG16 or VGG19 it is the first dense layer, which no smaller batch or image shrinks: take a"
+    " backbone without such layers (ResNet, MobileNet), or a GPU with more memory. With its gradient and the"
+    " optimizer's slots it takes 1.2 GiB with momentum, 1.5 GiB with Adam; see that nobody else holds the"
+    " GPU",
+    "nvidia-smi",
+    slug="other-backbone",
+)
+
+
 def _remedies(
     case: Case,
     rows: int,
@@ -230,6 +241,9 @@ def _remedies(
         + ("" if is_table else ", if it is an embedding table"),
         slug="smaller-vocabulary",
     )
+    if (rows, units) == _FIRST_OF_VGG and not layers:
+        yield _OTHER_BACKBONE
+        return
     if guessed:
         yield _find_the_layer(rows, units, "; if no layer has so many, give the call fewer rows at once")
     if is_table:
