@@ -187,3 +187,40 @@ def test_a_batch_that_is_still_large_may_be_lowered_last() -> None:
     report = explained("# Out of memory", "", BLOCK, "", TRIED.format(64))
     slugs = [action.remedy.slug for action in report.actions]
     assert slugs.index("smaller-batch") == len(slugs) - 1
+
+
+HEAD = (
+    "2019-04-03 16:43:30.8: W tensorflow/core/common_runtime/bfc_allocator.cc:275] Allocator (GPU_0_bfc) ran"
+    " out of memory trying to allocate 300.00MiB.  Current allocation summary follows."
+)
+
+
+def test_a_cut_dump_beside_a_batch_of_one_asks_for_no_smaller_one() -> None:
+    texts = advice(explained("We train the graph with batch 1 on several GPUs", "", HEAD))
+    assert texts[0].startswith("the batch is 1 already")
+    assert not any("need less in all: a smaller batch" in text for text in texts)
+
+
+@pytest.mark.parametrize(
+    "said", ["We train with batch 12", "with a batch of 1 it works", "with batch 1.5 times as large"]
+)
+def test_other_batches_are_no_batch_of_one(said: str) -> None:
+    assert explained(said, "", HEAD).case.capture.surroundings.shows("a batch of one") is None
+
+
+def test_a_message_without_a_size_says_that_an_evaluation_failed() -> None:
+    report = explained(
+        "Traceback (most recent call last):",
+        '  File "trainer.py", line 196, in run',
+        "    feed_dict=val_feed)",
+        '  File "/usr/lib/python3.6/site-packages/tensorflow/python/client/session.py", line 950, in run',
+        "    run_metadata_ptr)",
+        "tensorflow.python.framework.errors_impl.ResourceExhaustedError: 2 root error(s) found.",
+    )
+    assert "it failed in evaluation" in report.verdict
+    assert advice(report)[0].startswith("use a smaller batch for evaluation alone")
+
+
+def test_the_first_dense_layer_of_vgg_asks_for_another_backbone() -> None:
+    assert "ResNet" in advice(explained(message("[25088,4096]")))[0]
+    assert "ResNet" not in advice(explained(message("[25088,512]")))[0]

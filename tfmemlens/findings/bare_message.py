@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tfmemlens.findings import soft_warnings_only
+from tfmemlens.findings import failed_in_evaluation, soft_warnings_only
 from tfmemlens.findings.support import bare_on_a_tpu, exla
 from tfmemlens.findings.support.bare_on_a_tpu import ran_on_a_tpu
 from tfmemlens.findings.support.board import board
@@ -92,6 +92,8 @@ def check(case: Case) -> Iterator[Finding]:
         late = case.capture.surroundings.shows("failing late")
         told_release = case.capture.surroundings.shows("another release")
         release = None if case.capture.surroundings.works_in else told_release
+        phase = _of_its_phase(case, moment) if framework == TENSORFLOW else None
+        what += f"; {phase.because}" if phase and phase.because else ""
         what += f"; it began with another release ({release.place})" if release else ""
         what += f"; most likely it was {likely.what}" if likely else ""
         product = _GRADIENT.search(failed.node or "") if framework == TENSORFLOW else None
@@ -358,6 +360,8 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
         yield Remedy(
             f"predict in tiles, more of them the less it takes: {tiles}", slug="smaller-prediction-batch"
         )
+    elif not trains and (phase := _of_its_phase(case, moment)):
+        yield from phase.remedies
     elif trains or (moment.request and other_than_training(case, moment.request)):
         yield Remedy("smaller inputs: smaller images, shorter sequences", slug="smaller-input")
     else:
@@ -365,3 +369,11 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
             "if it trains, with a smaller batch; else smaller inputs (images, sequences), fewer at a time",
             slug="smaller-batch",
         )
+
+
+def _of_its_phase(case: Case, moment: Moment) -> Finding | None:
+    """What is known of an evaluation or a prediction that failed, whose batch is its own."""
+    request = moment.request
+    if request is None or other_than_training(case, request) is None:
+        return None
+    return next(failed_in_evaluation.check(case), None)

@@ -292,11 +292,21 @@ def _smaller(case: Case, moment: Moment) -> tuple[Remedy, ...]:
         return tuple(exla.of_a_full_pool(case))
     if run.framework != TENSORFLOW:
         return ()
+    if case.capture.surroundings.shows("a batch of one"):
+        return (_LESS_OF_ONE_SAMPLE,)
     text = (
         "need less in all: a smaller batch or smaller inputs; if it fails at a batch of 1, too, the model"
         " with its optimizer is too large for this pool, or something held a part of the device before"
     )
     return (Remedy(text, slug="smaller-batch"),)
+
+
+_LESS_OF_ONE_SAMPLE = Remedy(
+    "the batch is 1 already: smaller inputs (images, crops, sequences), recompute activations in the backward"
+    " pass, or put parts of the model on other GPUs; a copy of the model on each GPU takes as much on each",
+    "with tf.device('/gpu:1'): x = second_half(x)",
+    slug="smaller-input",
+)
 
 
 def _of_a_busy_server(case: Case, moment: Moment) -> tuple[Remedy, ...]:

@@ -103,7 +103,7 @@ def _remedies(case: Case, moment: Moment, incident: Incident) -> Iterator[Remedy
     elif not only_infers(case):
         yield _record_a_step(case, incident)
     first = "" if only_infers(case) else "or "
-    writes = case.api.newest >= _WRITES
+    writes = case.api.newest > _WRITES  # whatever may be the first of them is most likely older
     in_session = case.api.front_end is FrontEnd.SESSION and case.api.oldest < (2, 0)
     if writes and not in_session and "memory-dump" not in case.capture.source.formats and _by_bfc(moment):
         yield Remedy(

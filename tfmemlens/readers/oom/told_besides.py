@@ -31,6 +31,8 @@ BATCH_OF_ONE = LineRule(
     r"(?:core|device|chip|GPU)\b"
     r"|\bbatch(?:[- _]?size)? (?:of )?(?:1|one) (?:per|on each|for each) (?:TPU )?(?:core|device|chip|GPU)\b"
     r"(?![^.!?\n]{0,60}\b(?:works?|worked|fine|helps?|fits)\b)"
+    r"|\bwith (?:a )?batch (?:of )?1\b(?![.,/]?\d)"
+    r"(?![^.!?\n]{0,60}\b(?:works?|worked|runs|fine|helps?|fits)\b)"
     r"|\bIMAGES_PER_GPU\b\s{0,24}(?:(?:=|:|is|was|to|already|set|at) ?){0,4}\s{0,4}1\b"
     r"|batch[- _]?size[^\n]{0,12}"
     r"(?:[\u8c03\u6539\u51cf\u8bbe\u964d][\u5c0f\u4f4e\u7f6e]?[\u5230\u6210\u81f3]|\u4e3a)"
@@ -43,6 +45,7 @@ BATCH_OF_ONE = LineRule(
     "max_length is 4096, batch 1 per device.",
     "IMAGES_PER_GPU is already 1.",
     "I set up batch = 1, 416x416",
+    "How do I train this graph with batch 1 on several GPUs?",
     "The error comes with a batch size of 8, 4 and with 1 as well.",
     "All parameters are the defaults (batch 1).",
     "I tried to reduce the batch (until 1)",
