@@ -220,3 +220,11 @@ def test_a_message_of_nccl_names_its_cause_beside_two_ways_that_are_compared(
     assert ("outside TensorFlow's pool" in report.verdict) is known
     assert any("what differs between line 2" in each.headline for each in report.findings) is not known
     assert (report.actions[0].remedy.slug == "growth") is known
+
+
+@pytest.mark.parametrize(("told", "cured"), [("fixes it", True), ("needs less memory", False)])
+def test_a_cure_is_no_second_way_to_compare(told: str, cured: bool) -> None:
+    text = f"I use jax.\nI get an OOM when I compile it on a v3-8. But using remat {told}.\n"
+    texts = [each.remedy.text for each in pipeline.explain(text).actions]
+    assert any(each.startswith("stay with what line 2 says ends it") for each in texts) is cured
+    assert not any(each.startswith("compare ") for each in texts)

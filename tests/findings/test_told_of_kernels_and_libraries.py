@@ -21,6 +21,7 @@ TPU = "Ran out of memory in memory space hbm. Used 17.20G of 15.48G hbm. Exceede
     [
         ("E1001: CompileTimeScopedVmemOom on every run", "vmem"),
         ("# [Bug]: VMEM OOM with a vision model", "vmem"),
+        ("OOM in VMEM: 2 MB too much on a v2", "vmem"),
         ("On a v4-8 with 16MB of vmem I am running into this error still.", "vmem"),
         ("The kernel's page table is too large for smem.", "smem"),
     ],
@@ -30,7 +31,14 @@ def test_a_core_s_own_memory_is_read_from_words(told: str, space: str) -> None:
     assert request and request.failed.allocator == space and request.failed.kind is RequestKind.TPU
 
 
-@pytest.mark.parametrize("told", ["pass vmem_limit_bytes to it", "the vmem of a core is 16 MiB"])
+@pytest.mark.parametrize(
+    "told",
+    [
+        "pass vmem_limit_bytes to it",
+        "the vmem of a core is 16 MiB",
+        "my step does not compile: OOM, 2 GB of VMEM too much on a v2",
+    ],
+)
 def test_a_mention_of_it_is_no_failure(told: str) -> None:
     assert not explained(f"A TPU kernel.\n{told}\n").case.moments
 

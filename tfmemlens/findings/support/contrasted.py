@@ -412,6 +412,9 @@ def compared(case: Case) -> Contrast | None:
         return None
     if (aside := without(case)) and aside[0].lower().strip("`@ ") not in _COMPILATION:
         return None
+    if both.code is None and _CURES.search(both.works):
+        text = f'stay with what {both.works_line.place} says ends it: "{_way(both.works)}"'
+        return Contrast(both.works_line, "what ends it", Remedy(text, slug=WHAT_ENDED_IT))
     lines = both.works_line.place
     if both.fails_line != both.works_line:
         lines += f" and {both.fails_line.place}"
@@ -447,6 +450,10 @@ def _can_be_kept(both: ComparedWays) -> bool:
     return bool(both.code or both.larger) or named
 
 
+_CURES = regex(
+    r"(?i)\b(?:fix(?:es|ed)|solve[sd]|cure[sd]|resolve[sd]) (?:it|this|that|the (?:issue|problem|error))\b"
+)
+"""A way that is told as a cure, and no second way to run it."""
 _NAMED_WAY = regex(
     r"`[^`]{2,60}`|(?i:\b(?:versions?|releases?|commit|python|jax(?:lib)?|tf|tensorflow|cuda|driver) ?v?\d)"
     r"|\bv?\d{1,3}\.\d{1,3}(?:\.\w+)?\b(?! ?(?:%|[KMGT]i?B|s\b|sec|hours?|min))"

@@ -183,7 +183,8 @@ NAMED_SPACE = LineRule(
 )
 """libtpu's name of the error, which may stand alone."""
 TOLD_SPACE = LineRule(
-    r"(?i)\A(?!.*(?:memory space|scoped vmem limit|space=|vmem capacity))[^\n]*?"
+    r"(?i)\A(?!.*(?:memory space|scoped vmem limit|space=|vmem capacity|\d ?G(?:i?B)? (?:of )?[VS]MEM\b"
+    r"|\b[VS]MEM (?:of )?\d{1,3}(?:\.\d{1,2})? ?G(?:i?B)?\b))[^\n]*?"
     r"(?:\b(?:OOM\w*|out of memory|ran out|exceed\w*|too (?:small|large)|smaller)\b"
     r"[^\n]{0,100}\b(?P<space>vmem|smem)s?\b"
     r"|\b(?P<other>vmem|smem)s?\b[^\n]{0,100}\b(?:OOM\w*|out of memory|ran out|exceed\w*"
@@ -192,7 +193,9 @@ TOLD_SPACE = LineRule(
     "# [Bug]: VMEM OOM with a vision model",
     needs=("vmem", "smem"),
 )
-"""Prose that says that a core's own memory ran out: of a text that quotes no message."""
+"""Prose that says that a core's own memory ran out: of a text that quotes no message. Gigabytes are no
+core's own memory, which has some hundred megabytes at most, but HBM by a wrong name.
+"""
 SMALL_SPACE = LineRule(
     r"(?i:ran out of) memory in memory space [`'\"]?(?P<space>[vsc]mem|sflag|imem)\b"
     r"(?!.{0,80}(?:Used \d|Estimated|while allocating))",
