@@ -34,6 +34,15 @@ def test_else_it_most_likely_found_no_room(status: str, free: int) -> None:
     assert report.actions[0].remedy.slug == "growth"
 
 
+@pytest.mark.parametrize(("free", "proven"), [(2_000_000_000, False), (900_000_000, True)])
+def test_with_room_for_a_handle_memory_is_not_proven(free: int, proven: bool) -> None:
+    report = _explained("INTERNAL_ERROR", free)
+    assert ("not proven" not in report.verdict) is proven
+    assert ("most likely the library found no memory" in report.verdict) is proven
+    told = [action.remedy.text for action in report.actions]
+    assert told[0].startswith("let JAX take memory" if proven else "see which it is: let JAX take memory")
+
+
 _POST = """Training on the shared machine fails with an OOM error.
 2019-01-04 06:53:28: I tensorflow/core/common_runtime/gpu/gpu_device.cc:1411] Found device 0 with properties:
 name: Tesla P40 major: 6 minor: 1 memoryClockRate(GHz): 1.531

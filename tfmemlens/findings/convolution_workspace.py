@@ -6,6 +6,7 @@ mean that none of the algorithms got its workspace; a handle that cannot be crea
 the whole device.
 When it fires: the failure is such a message. Where the next line says that most of the device was free, no
 memory was lacking: the library does not fit the GPU's driver or the framework.
+Where 1 GiB or more was free, which a handle has room in, neither is proven.
 What to do: leave memory outside the pool (growth or a lower limit), a smaller batch, a lower workspace limit.
 """
 
@@ -76,6 +77,9 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         if _GUESSED.search(said):
             yield _as_guessed(case, moment, index, library)
+            continue
+        if handle and "ALLOC_FAILED" not in said and (some := _some_was_free(case)):
+            yield _undecided(case, moment, index, library, some)
             continue
         likely = "" if "ALLOC_FAILED" in said else "most likely "
         what = "handle" if handle else "workspace"
@@ -445,6 +449,60 @@ def _much_was_free(library: str, case: Case) -> _Reason | None:
         f" memory was lacking, so {_NO_MATCH}"
     )
     return _Reason(why, Evidence("what was free", line), had_memory=True)
+
+
+_ROOM_FOR_A_HANDLE = GIB
+"""Libraries take some hundred megabytes with their handle and code: with more free it is hardly memory."""
+
+
+def _some_was_free(case: Case) -> tuple[int, int, Line] | None:
+    """What was free as the library's own line says, of how much, where a handle has room in it."""
+    if case.capture.surroundings.shows("growth helps"):
+        return None
+    line = case.capture.surroundings.shows("memory free beside a library")
+    match = _FREE_BESIDE.search(line.text) if line else None
+    if line is None or match is None or not _ROOM_FOR_A_HANDLE <= int(match["free"]) <= int(match["total"]):
+        return None
+    return int(match["free"]), int(match["total"]), line
+
+
+def _undecided(case: Case, moment: Moment, index: int, library: str, some: tuple[int, int, Line]) -> Finding:
+    """A handle that was refused with room for it: two causes, and what tells them apart."""
+    assert moment.request
+    free, total, line = some
+    why = (
+        f"{library} could not start although {human(free)} of {human(total)} was free ({line.place}), which"
+        " is enough for its handle: a lack of memory is not proven, and a version that does not match the"
+        " driver, the GPU or the framework is at least as likely"
+    )
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=why,
+        because=why,
+        evidence=(Evidence("the message", moment.request.failed.line), Evidence("what was free", line)),
+        remedies=(
+            _which_of_both(case),
+            Remedy(
+                f"let {library}, CUDA and the driver be those that this {framework_name(case)} was built"
+                " with, and let no other copy of them stand in LD_LIBRARY_PATH",
+                "pip list | grep -i -E 'jax|tensorflow|nvidia|cudnn'; nvidia-smi; echo $LD_LIBRARY_PATH",
+                slug="matching-driver",
+            ),
+        ),
+        moment=index,
+    )
+
+
+def _which_of_both(case: Case) -> Remedy:
+    """The test that decides between memory and a version that does not match."""
+    if situation(case, case.moments[0]).program == exla.ELIXIR:
+        return next(iter(exla.smaller_pool(case)))
+    return Remedy(
+        f"see which it is: let {framework_name(case)} take memory as needed instead of all at start for one"
+        " run. Where it fails all the same, it is not memory",
+        code_snippets.growth(case.api),
+        slug="growth",
+    )
 
 
 def _of_ranks(moment: Moment) -> str:
