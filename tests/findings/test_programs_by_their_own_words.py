@@ -18,6 +18,24 @@ LARGE = ALLOCATOR.format("50.00GiB", 53687091200)
 
 
 @pytest.mark.parametrize(
+    ("card", "room"), [("an RTX 4090 with 24 GB", True), ("an RTX 4060 with 8 GB", False), ("a card", False)]
+)
+def test_a_warning_alone_is_no_failure(card: str, room: bool) -> None:
+    reduced = "12.00GiB (12884901888 bytes), down from 13.00GiB (13958643712 bytes) originally"
+    text = f"My JAX program runs out of memory on {card}.\n{REMAT.format(reduced)}"
+    page = explained(text)
+    assert page.verdict.startswith("The text quotes XLA's warning")
+    assert ("it may have room" in page.verdict) is room
+    texts = [action.remedy.text for action in page.actions]
+    assert any(each.startswith("add the error that ended it") for each in texts)
+
+
+def test_a_failure_below_the_warning_is_one() -> None:
+    page = explained(f"JAX\n{REMAT.format('60.00GiB (64424509440 bytes)')}{LARGE}")
+    assert "XLA's warning" not in page.verdict
+
+
+@pytest.mark.parametrize(
     ("name", "folds"),
     [("model_2_multimer_v3_pred_1", True), ("model_4_ptm_pred_0", True), ("model_2_b", False)],
 )

@@ -104,13 +104,13 @@ def _is_sharded_afterwards(case: Case) -> bool:
     return bool(told.shows("sharding")) and not made
 
 
-def _beside_the_fact(moment: Moment, what: str) -> str:
+def _beside_the_fact(case: Case, moment: Moment, what: str) -> str:
     """A guess from the code stands behind what the compiler says of the program, never in its place; what it
     says of all that is given and returned such a guess tells itself.
     """
     compiler = moment.incident.compiler if moment.incident else None
     given = compiler.arguments_and_results if compiler else None
-    fact = facts.short_of_its_goal(moment, compiler) if compiler and not given else None
+    fact = facts.short_of_its_goal(case, moment, compiler) if compiler and not given else None
     return f"{fact}; {what}" if fact and what.startswith("most likely ") else what
 
 
@@ -173,7 +173,7 @@ def check(case: Case) -> Iterator[Finding]:
             remedies = (_TRAIN_A_PART, *remedies)
         else:
             state = None
-        what = _beside_the_fact(moment, what)
+        what = _beside_the_fact(case, moment, what)
         at = f" at {request.failed.source}" if request.failed.source and not made.line else ""
         quoted = (Evidence("the code", made.line),) if made.line else ()
         yield Finding(

@@ -362,6 +362,18 @@ def of_a_program(moment: Moment) -> bool:
     )
 
 
+def is_warning_alone(moment: Moment) -> bool:
+    """Whether all that is quoted of a failure is the compiler's warning that it missed its goal: programs run
+    well after it where the device has what they need.
+    """
+    compiler = moment.incident.compiler if moment.incident else None
+    warning = compiler.reduced_line if compiler else None
+    failed = moment.request.failed if moment.request else None
+    if warning is None or failed is None or failed.size is not None:
+        return False
+    return failed.line == warning and not (compiler and compiler.arguments_and_results)
+
+
 def after_rematerialisation(moment: Moment) -> Size | None:
     """What a program needs that XLA could not make small enough: what its warning says, or what the program
     then asked for in one piece, where that is much more: a little is what the blocks' places cost.

@@ -23,6 +23,7 @@ from tfmemlens.findings.support.rows import (
     all_in_use,
     cut_at_its_figure,
     is_buffer,
+    is_warning_alone,
     of_a_program,
     on_host,
     place,
@@ -281,6 +282,8 @@ def _what(case: Case, moment: Moment) -> str:
         compiler = moment.incident.compiler if moment.incident else None
         if compiler and compiler.arguments_and_results and compiler.needed == failed.size:
             return f"{who} needs {tensor_text(moment)}"
+        if is_warning_alone(moment):
+            return "The text quotes XLA's warning that a compiled program is large, and not the error itself"
         if failed.size is None and who != "XLA":
             return f"{who} did not fit"
         return f"{who} could not allocate {tensor_text(moment)}"

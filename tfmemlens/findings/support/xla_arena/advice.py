@@ -26,7 +26,7 @@ from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.prose_advice import batch_that_runs
 from tfmemlens.findings.support.prose_of_jax import STEPS_AGAIN
 from tfmemlens.findings.support.residues import with_host_ram
-from tfmemlens.findings.support.rows import device_limit, is_buffer, lists_buffers, rows
+from tfmemlens.findings.support.rows import device_limit, is_buffer, is_warning_alone, lists_buffers, rows
 from tfmemlens.findings.support.servers import A_SERVER, flags_of, lower_than_set
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of, situation
 from tfmemlens.findings.support.xla_arena import facts
@@ -107,6 +107,12 @@ _WHOLE_MESSAGE = Remedy(
 )
 
 
+_THE_ERROR_ITSELF = Remedy(
+    "add the error that ended it: the warning alone fails no program, and what failed may be another one, or"
+    " no memory at all",
+    "python train.py 2>&1 | tee train.log; tfmemlens explain train.log",
+    slug="read-the-log",
+)
 _FEWER_LOOKUPS = Remedy(
     "shard the embedding tables over more devices, make them narrower or shorter, or let a step look up less"
     " (a smaller batch, a lower limit of ids of a row); XLA can look tables up one after the other",
@@ -425,7 +431,7 @@ def _of_a_full_device(case: Case, moment: Moment) -> Iterator[Remedy]:
     if told.shows("differentiating") and told.shows("simulating"):
         yield from STEPS_AGAIN
     elif told.shows("differentiating"):
-        yield from remedies.offered(case, moment, "recompute", "smaller-batch")
+        yield from remedies.offered(case, moment, "smaller-batch", "recompute")
     if facts.trained_by_keras(case, moment) and not stores:
         yield Remedy(
             "see what holds the device before this program starts, and end it: another process, a"
@@ -594,7 +600,9 @@ def _of_the_program(
         yield steps_of_torch_xla.LESS_IN_A_STEP
     if compiler.cut and not compiler.needed:
         yield _WHOLE_MESSAGE
-    if not lists_buffers(moment) and not line:
+    if is_warning_alone(moment):
+        yield _THE_ERROR_ITSELF
+    elif not lists_buffers(moment) and not line:
         yield remedies.name_the_buffers()
     yield WITHOUT_XLA
 

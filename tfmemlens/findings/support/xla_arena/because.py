@@ -71,7 +71,7 @@ def _of_the_compiler(case: Case, moment: Moment, compiler: CompilerMemory) -> st
             " it closes over: the whole of it becomes a constant of the program, on each device, before its"
             " result is sharded"
         )
-    if short := facts.short_of_its_goal(moment, compiler):
+    if short := facts.short_of_its_goal(case, moment, compiler):
         return short
     if program_account.mostly_constants(compiler):
         return program_account.of_constants(compiler)

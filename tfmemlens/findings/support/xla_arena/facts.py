@@ -11,6 +11,7 @@ from tfmemlens.findings.support.phase import other_than_training
 from tfmemlens.findings.support.rows import (
     after_rematerialisation,
     device_limit,
+    is_warning_alone,
     lists_buffers,
     of_a_program,
     rows,
@@ -343,7 +344,7 @@ def is_arena(compiler: CompilerMemory, size: Size | None) -> bool:
     return is_part(compiler.temporaries, size)
 
 
-def short_of_its_goal(moment: Moment, compiler: CompilerMemory) -> str | None:
+def short_of_its_goal(case: Case, moment: Moment, compiler: CompilerMemory) -> str | None:
     """What the compiler says that a program needs against what it tried to need. A program that asks for
     more than it says was laid out otherwise than it reckoned.
     """
@@ -357,7 +358,19 @@ def short_of_its_goal(moment: Moment, compiler: CompilerMemory) -> str | None:
         )
     return (
         f"even after rematerialisation it needs {human_size(compiler.reduced_to)}, and"
-        f" {human_size(compiler.goal)} was the compiler's goal"
+        f" {human_size(compiler.goal)} was the compiler's goal{_what_the_device_has(case, moment)}"
+    )
+
+
+def _what_the_device_has(case: Case, moment: Moment) -> str:
+    """That a program of which a warning alone is quoted may find room on the device that the text names."""
+    limit = device_limit(case, moment)
+    need = after_rematerialisation(moment)
+    if limit is None or need is None or not is_warning_alone(moment) or need.bytes >= limit.bytes:
+        return ""
+    return (
+        f", the device has {human(limit.bytes)}: it may have room, unless something else holds much of it, so"
+        " the error decides whether memory is the cause"
     )
 
 
