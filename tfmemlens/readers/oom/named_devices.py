@@ -116,8 +116,13 @@ _WANTED = regex(
     r"(?i)\b(?:need|require|buy|get|recommend\w*|suggest|consider|upgrade to|rent)\b[^.!?\n]{0,40}?"
     r"\b(?:\w+-\w+ |better |bigger |larger |newer |more powerful |stronger |higher )?(?:GPU|card)\b"
     r"[^!?\n]{0,20}\Z"
+    r"|\b(?:if|when|unless|say|assum\w+|suppose) (?:that )?(?:you|one|someone|somebody)"
+    r"(?:'ve| have| has| had| own| use)\b"
+    r"[^.!?\n]{0,40}\Z"
 )
-"""What stands before a GPU that is advised, and is nobody's yet: `you need a better GPU (e.g. `."""
+"""What stands before a GPU that is advised or thought of, and is nobody's: `you need a better GPU (e.g. `,
+`for example if you have `.
+"""
 
 
 def named(line: Line) -> DeviceInfo | None:

@@ -473,13 +473,14 @@ LONG_SEQUENCES = LineRule(
     needs=("seq", "context", "tokens", "residues", "amino", "length"),
 )
 FOLDING = LineRule(
-    r"(?i)\b(?:alpha|colab|local_?colab)fold\w*|\bamino acids?\b|\b\d[\d,]{1,6} ?(?:residues?|aa)\b"
+    r"(?i)\b(?:alpha|colab|local_?colab)fold\w*|\bbind_?craft\w*|\bamino acids?\b"
+    r"|\b\d[\d,]{1,6} ?(?:residues?|aa)\b"
     r"|\bmodel_[1-5]_(?:(?:multimer_v\d|ptm)(?:_pred_\d)?|pred_\d)\b",
     "Running colabfold 1.5 on a sequence of 900 AA",
     'File "/app/alphafold/run_alphafold.py", line 420, in <module>',
     "a length of about 1,100 amino acids",
     "Have 1 models: ['model_3_ptm_pred_0']",
-    needs=("fold", "amino", "residue", "aa", "model_"),
+    needs=("fold", "craft", "amino", "residue", "aa", "model_"),
 )
 """The structure of a protein is predicted."""
 PMAP_IN_JIT = LineRule(

@@ -44,6 +44,7 @@ from tfmemlens.readers.oom.other_failures import (
     WITHOUT_FIGURES,
 )
 from tfmemlens.readers.oom.purpose import PURPOSES
+from tfmemlens.readers.oom.replies import Replies
 from tfmemlens.readers.oom.rules import DEVICE, SIZE, Era, LineRule, RuleTable
 from tfmemlens.readers.oom.run import is_of_validation
 from tfmemlens.readers.oom.sentence import FRAME
@@ -310,6 +311,7 @@ class SurroundingsCollector:
         self._asked_for: str | None = None
         """The variable of the environment that the line before asks for."""
         self._guide = switches.QuotedGuide()
+        self._replies, self._before_comment = Replies(), 0
         self._requests = False
         """Whether the lines are those of what a pod asks for, which is no limit."""
 
@@ -347,6 +349,7 @@ class SurroundingsCollector:
             self._requests = section[1] in ("Requests", "requests")
         printed = switches.answered(self._asked_for, line.text) if self._asked_for else ()
         self._asked_for = switches.asked_for(line.text)
+        self._of_a_comment(line)
         quoted = self._guide.holds(line.text)
         for name, value in () if quoted else (*switches.settings(line.text), *printed):
             if not (self._requests and name == "container_memory"):
@@ -365,6 +368,19 @@ class SurroundingsCollector:
         for library, rule in _LIBRARIES.likely(line.text):
             if library not in self.libraries and rule.search(line.text):
                 self.libraries[library] = line
+
+    def _of_a_comment(self, line: Line) -> None:
+        """Note whose comment the line is of; what was set in one that only advises is not set."""
+        if (writer := self._replies.writer(line.text)) is None:
+            self._replies.take(line.text)
+            return
+        self._end_comment()
+        self._replies.begin(writer, line.number)
+
+    def _end_comment(self) -> None:
+        if self._replies.only_advise:
+            del self.settings[self._before_comment :]
+        self._before_comment = len(self.settings)
 
     def _frame(self, line: Line) -> None:
         """Note the frame of a traceback, or the line that a notebook's arrow points at."""
@@ -510,6 +526,7 @@ class SurroundingsCollector:
 
     def value(self, soft: list[tuple[Size, str, Line]], ranks: tuple[str, ...]) -> Surroundings:
         """All of it as a value."""
+        self._end_comment()
         devices = list(self.devices.values())
         for index, (total, free, line) in enumerate(self.free):
             if index < len(devices):

@@ -1,0 +1,51 @@
+"""Comments of a thread: what another one than its first writer proposes is set nowhere yet.
+
+`You can let it use host RAM: set TF_FORCE_UNIFIED_MEMORY=1` is advice, whether the first writer took it or
+not. A comment whose writer speaks of runs of their own (`I`, `my`, `we`) may tell of what was set in them.
+"""
+
+from __future__ import annotations
+
+from tfmemlens.patterns import regex
+
+_HEAD = regex(
+    r"(?i)\A\W*@?(?P<name>[\w-]{2,40}) (?:(?:commented|replied|wrote|answered|added a comment|opened)\b"
+    r"|\W{1,3} (?:comment|description|reply|answer)\b)"
+)
+_ADVISES = regex(r"(?i)\byou(?:r|'ll|'d)?\b|(?:\A|[.:!`] )\W*(?:just )?(?:try|add|set|use|put|export|run) ")
+_OWN_RUN = regex(r"\b(?:I|I'\w{1,2}|[Mm]y|[Ww]e|[Oo]ur)\b")
+
+
+class Replies:
+    """Follows whose comment a line stands in, and whether that comment only advises."""
+
+    def __init__(self) -> None:
+        self._first: str | None = None
+        self._of_another = self._advises = self._own_run = False
+
+    @staticmethod
+    def writer(text: str) -> str | None:
+        """Who writes what follows, where the line is the head of a comment."""
+        head = _HEAD.match(text)
+        return head["name"] if head else None
+
+    def begin(self, writer: str, number: int) -> None:
+        """A comment begins; a thread's first lines name its first writer."""
+        if self._first is None and number <= _FIRST_LINES:
+            self._first = writer
+        self._of_another = writer != self._first
+        self._advises = self._own_run = False
+
+    def take(self, text: str) -> None:
+        """Note what a line of a comment says of its writer, and of whom it speaks to."""
+        if self._of_another:
+            self._advises = self._advises or _ADVISES.search(text) is not None
+            self._own_run = self._own_run or _OWN_RUN.search(text) is not None
+
+    @property
+    def only_advise(self) -> bool:
+        """Whether the comment up to here is another one's advice, and tells of no run."""
+        return self._of_another and self._advises and not self._own_run
+
+
+_FIRST_LINES = 5
