@@ -290,7 +290,10 @@ def _vmapped(program: list[Statement]) -> MadeByLine | None:
         return _vmapped_under_a_gradient(statement.line_of(node), name, pairs)
     if not physics and (drawn := _drawn_before(program, node)):
         return _vmapped_over_draws(statement.line_of(node), name, pairs, drawn)
-    some = _ROWS_AT_ONCE if rows is None or rows > 4 * _ROWS_AT_ONCE else max(rows // 4, 1)
+    some, many = "len(xs) // 8", "an eighth"
+    if rows is not None:
+        some = str(_ROWS_AT_ONCE if rows > 4 * _ROWS_AT_ONCE else max(rows // 4, 1))
+        many = f"{some} rows"
     what = (
         "the contacts that may occur, with their constraints, exist"
         if physics
@@ -302,7 +305,7 @@ def _vmapped(program: list[Statement]) -> MadeByLine | None:
             *(_FEWER_CONTACTS if physics else ()),
             Remedy(
                 "run it for some rows at a time" + ("" if physics else ", and reduce each part at once"),
-                f"y = jax.lax.map(f, xs, batch_size={some})   # vmap over {some} rows at a time",
+                f"y = jax.lax.map(f, xs, batch_size={some})   # vmap over {many} at a time",
                 slug="in-blocks",
             ),
         ),

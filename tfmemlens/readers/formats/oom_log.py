@@ -251,7 +251,7 @@ class _Stream:
         if family is self.disguises and not self.disguises.finished[-1].alone:
             told = self.disguises.finished[-1]
         elif family is self.compiler and (program := self.compiler.finished[-1:]):
-            told = program[0].context if program[0].tellings[-1:] == [line] else None
+            told = program[0].context if program[0].begins_at(line) else None
         elif family is self.sentences and self.report.block and "OOM when allocating" in line.text:
             self.report.finish()
         if told:

@@ -438,6 +438,12 @@ class Executable:
     warnings: list[_Warning] = field(default_factory=list)
     """All that XLA warned of since the failure before it, in the log's order."""
 
+    def begins_at(self, line: Line) -> bool:
+        """Whether the line is its message, or the first that is left of its list where that is gone."""
+        if self.tellings:
+            return self.tellings[-1] == line
+        return self.context is not None and self.context.line == line
+
     def believe(self, asked: Line) -> None:
         """Take the warnings for what they are: those behind the line at which the allocator refused this
         request are of a later program.
@@ -450,8 +456,10 @@ class Executable:
 
     @property
     def source(self) -> str | None:
-        """The line of code behind the largest buffer that a line outside the libraries made."""
-        ranked = sorted(self.buffers, key=lambda buffer: -buffer.size.bytes)
+        """The line of code behind the largest buffer that a line outside the libraries made; of a list
+        without its beginning only that of the first which is left, as one further down is not the matter.
+        """
+        ranked = sorted(self.buffers, key=lambda buffer: -buffer.size.bytes)[: 1 if self.cut else None]
         of_buffers = (buffer.source for buffer in ranked if buffer.source and user_frame(buffer.source))
         return self.place or next(of_buffers, None)
 
@@ -697,7 +705,7 @@ class CompilerCollector:
         if not self.finished or (
             self._listing and self.finished[-1].kind is not kind and kind is RequestKind.TPU
         ):
-            self.finished.append(Executable(line, kind))
+            self.finished.append(Executable(line, kind, context=Context(line)))
         return self.finished[-1]
 
     def _new(self, line: Line, kind: RequestKind) -> Executable:

@@ -30,6 +30,7 @@ from tfmemlens.findings.support.rows import device_limit, is_buffer, is_warning_
 from tfmemlens.findings.support.servers import A_SERVER, flags_of, lower_than_set
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of, situation
 from tfmemlens.findings.support.xla_arena import facts
+from tfmemlens.findings.support.xla_arena.failing_call import less_in_the_call
 from tfmemlens.knowledge.device_names import CPU, TPU
 from tfmemlens.knowledge.kept_results import holds_weights
 from tfmemlens.model.case import Case, Moment
@@ -583,7 +584,8 @@ def _of_the_program(
             yield _fewer_rows(many)
         yield from smaller
         if not smaller and framework_of(case) == JAX and lists_buffers(moment) and not buffers:
-            yield _AN_AXIS_IN_PARTS
+            of_the_call = compiler.cut and not facts.temporaries_left(moment)
+            yield less_in_the_call(case, moment) if of_the_call else _AN_AXIS_IN_PARTS
     if not undonated and donatable:
         yield program_account.donate(case, compiler)
     if framework_of(case) == TORCH_XLA and program_account.donatable_bytes(compiler):
@@ -651,7 +653,7 @@ def _may_train(case: Case, moment: Moment) -> bool:
 _AN_AXIS_IN_PARTS = Remedy(
     "go through one axis of the largest buffer in parts, where vmap or broadcasting makes all of it at once:"
     " a tenth at a time takes a tenth; 32 bits (complex64) take half of 64",
-    "y = jax.lax.map(f, xs, batch_size=10)   # in the place of jax.vmap(f)(xs)",
+    "y = jax.lax.map(f, xs, batch_size=len(xs) // 10)   # in the place of jax.vmap(f)(xs)",
     slug="in-blocks",
 )
 

@@ -312,8 +312,8 @@ def _of_its_parts(case: Case, moment: Moment, compiler: CompilerMemory) -> str |
         return f"these are the program's temporaries, which XLA allocates as one block{beyond}"
     if compiler.cut and not compiler.needed and not main_buffers(moment, framework_of(case)):
         return (
-            "the list of its buffers begins behind the largest, and neither its need nor the device's size is"
-            f" in the text{facts.largest_that_is_left(moment)}"
+            "the list of its buffers begins behind the largest, and what it needs in all is not in the text"
+            f"{facts.largest_that_is_left(moment)}"
         )
     if program_account.mostly_arguments(compiler):
         return program_account.of_arguments(case, moment, compiler)

@@ -386,6 +386,8 @@ def largest_that_is_left(moment: Moment) -> str:
     if not left:
         return ""
     first = left[0].allocation
+    if all(row.allocation.purpose in _ARGUMENTS for row in left):
+        return f"; what is left of it are arguments of at most {human(first.size_bytes)}, and not the largest"
     what = f"{format_shape(first.shape)} {first.dtype or ''}".rstrip()
     kind = ", a temporary" if first.purpose in TEMPORARIES else ""
     maker = (first.op or first.node or "").lstrip("%")
@@ -408,6 +410,8 @@ def ordinal(number: int) -> str:
     return f"{number}{'th' if teens else _ENDINGS.get(number % 10, 'th')}"
 
 
+_ARGUMENTS = ("parameter", "arguments")
+"""What XLA's lists call what a program is given."""
 _ENDINGS = {1: "st", 2: "nd", 3: "rd"}
 
 
