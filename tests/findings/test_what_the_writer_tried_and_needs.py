@@ -155,3 +155,17 @@ def test_what_no_smaller_batch_changes_is_read_once(tried: str, once: bool) -> N
     text = f"TensorFlow 2.3\nEpoch 1/5\n1/845 [....] - ETA: 3:00\nKilled\nIt eats all RAM.\n{tried}\n"
     texts = [action.remedy.text for action in pipeline.explain(text).actions]
     assert any("a smaller batch changed nothing" in each for each in texts) is once
+
+
+@pytest.mark.parametrize(
+    ("measured", "known"),
+    [
+        ("I ran the memory profiler and each call adds 4 MB.", True),
+        ("A memory profiler would be nice to have.", False),
+    ],
+)
+def test_what_a_profiler_measured_is_not_asked_for_again(measured: str, known: bool) -> None:
+    text = f"I use JAX on the CPU, and RAM usage grows with every call of my loop.\n{measured}\n"
+    slugs = [action.remedy.slug for action in pipeline.explain(text).actions]
+    assert ("find-what-grows" not in slugs) is known
+    assert (slugs[0] == "compile-once") is known

@@ -10,7 +10,7 @@ from tfmemlens.findings.support.brace_code import made_above
 from tfmemlens.findings.support.compiling import compiled_then, less_to_compile
 from tfmemlens.findings.support.contrasted import DATA_ON_THE_HOST
 from tfmemlens.findings.support.program_lines import code_lines
-from tfmemlens.findings.support.prose_of_jax import of_constructs
+from tfmemlens.findings.support.prose_of_jax import COMPILED_ONCE, of_constructs
 from tfmemlens.findings.support.situation import (
     JAX,
     TENSORFLOW,
@@ -623,7 +623,7 @@ def _of_growth(case: Case, of_host: bool) -> Iterator[Remedy]:
     if framework_of(case) == JAX and told.program() and _nothing_made_anew(case):
         yield _stay_with_a_release(told) or _ANOTHER_JAX
     elif told.shows("watching memory"):
-        yield _MAKE_ONCE
+        yield COMPILED_ONCE if framework_of(case) == JAX else _MAKE_ONCE
     yield find_what_grows(case, of_host or told.shows("on a Mac") is not None)
 
 

@@ -144,12 +144,15 @@ ANY_INPUT = LineRule(
 WATCHING = LineRule(
     r"(?i)\bpsutil\.\w|\.memory_info\(\)|\bget_memory_(?:info|usage)\(|\bmemory_stats\(\)|\btracemalloc\b"
     r"|\b(?:narrowed|tracked|traced|pinned|nailed) (?:it|this|the \w{1,12}) down\b"
-    r"|\bisolated (?:it|this|the)\b|\bhere is the problem\b",
+    r"|\bisolated (?:it|this|the)\b|\bhere is the problem\b"
+    r"|\b(?:us(?:ed|ing)|with|ran|according to|by) (?:the |a )?(?:python )?memory[_ -]?profiler\b"
+    r"|\bmprof (?:run|plot)\b|\bLine # {2,}Mem usage {2,}Increment\b",
     "print(psutil.Process().memory_info().rss)",
     "I narrowed it down to one line",
-    needs=("psutil", "memory_", "tracemalloc", " down", "isolated", "problem"),
+    "I ran the memory profiler on it and one line adds 4 MB each time",
+    needs=("psutil", "memory", "Mem usage", "mprof", "tracemalloc", " down", "isolated", "problem"),
 )
-"""Memory is printed already, or the line that makes it grow is found."""
+"""Memory is printed already, by code or a profiler, or the line that makes it grow is found."""
 HOST_IN_WORDS = LineRule(
     r"(?i)\bnot (?:(?:the|my) )?GPU(?:'s)? (?:RAM|memory)\b"
     r"|\b(?:CPU(?:'s)?|host|system|main|(?:machine|server|computer|PC|laptop)(?:'s)?) (?:RAM|memory)\b"
