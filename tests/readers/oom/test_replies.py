@@ -16,10 +16,18 @@ _SETS = '`os.environ["XLA_PYTHON_CLIENT_MEM_FRACTION"] = "3.0"`\n'
         (f"bert · comment · 2024-03-02\n{_SETS}Add this to your script.\n", False),
         (f"bert commented on Mar 2, 2024\nYou can set this:\n{_SETS}", False),
         (f"bert commented on Mar 2, 2024\nI have the same, did you set this? Mine:\n{_SETS}", True),
+        (f"bert · comment · 2024-03-02\nSame problem here. I get around it with\n{_SETS}", False),
         (f"anna · comment · 2024-03-02\n{_SETS}Can you tell me what else to try?\n", True),
         (f"bert · comment · 2024-03-02\n{_SETS}", True),
     ],
-    ids=["advice", "advice before it", "a run of their own", "the first writer", "neither"],
+    ids=[
+        "advice",
+        "advice before it",
+        "a run of their own",
+        "what helped another",
+        "the first writer",
+        "neither",
+    ],
 )
 def test_advice_is_no_setting(comment: str, is_set: bool) -> None:
     told = pipeline.explain(_ASKS + comment).case.capture.surroundings

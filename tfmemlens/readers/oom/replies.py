@@ -13,6 +13,11 @@ _HEAD = regex(
     r"|\W{1,3} (?:comment|description|reply|answer)\b)"
 )
 _ADVISES = regex(r"(?i)\byou(?:r|'ll|'d)?\b|(?:\A|[.:!`] )\W*(?:just )?(?:try|add|set|use|put|export|run) ")
+_HELPED = regex(
+    r"(?i)\b(?:(?:get|got|getting|work\w*) a?round (?:it|this|that)|workaround|solved|resolved|fixed"
+    r"|(?:works?|worked) for me|(?:this|that|it|which) (?:helped|works|worked|did the trick))\b"
+)
+"""What went well for another one is what to try, and not what the first writer had when it failed."""
 _OWN_RUN = regex(r"\b(?:I|I'\w{1,2}|[Mm]y|[Ww]e|[Oo]ur)\b")
 
 
@@ -21,7 +26,7 @@ class Replies:
 
     def __init__(self) -> None:
         self._first: str | None = None
-        self._of_another = self._advises = self._own_run = False
+        self._of_another = self._advises = self._own_run = self._helped = False
 
     @staticmethod
     def writer(text: str) -> str | None:
@@ -34,18 +39,19 @@ class Replies:
         if self._first is None and number <= _FIRST_LINES:
             self._first = writer
         self._of_another = writer != self._first
-        self._advises = self._own_run = False
+        self._advises = self._own_run = self._helped = False
 
     def take(self, text: str) -> None:
         """Note what a line of a comment says of its writer, and of whom it speaks to."""
         if self._of_another:
             self._advises = self._advises or _ADVISES.search(text) is not None
+            self._helped = self._helped or _HELPED.search(text) is not None
             self._own_run = self._own_run or _OWN_RUN.search(text) is not None
 
     @property
     def only_advise(self) -> bool:
-        """Whether the comment up to here is another one's advice, and tells of no run."""
-        return self._of_another and self._advises and not self._own_run
+        """Whether the comment up to here is another one's advice, or tells what helped in their run."""
+        return self._of_another and (self._helped or (self._advises and not self._own_run))
 
 
 _FIRST_LINES = 5

@@ -109,8 +109,8 @@ _WHOLE_MESSAGE = Remedy(
 
 
 _THE_ERROR_ITSELF = Remedy(
-    "add the error that ended it: the warning alone fails no program, and what failed may be another one, or"
-    " no memory at all",
+    "add the error that ended it: the warning alone fails no program, and the error says what was asked for,"
+    " or that it was no memory at all",
     "python train.py 2>&1 | tee train.log; tfmemlens explain train.log",
     slug="read-the-log",
 )

@@ -366,11 +366,13 @@ def _what_the_device_has(case: Case, moment: Moment) -> str:
     """That a program of which a warning alone is quoted may find room on the device that the text names."""
     limit = device_limit(case, moment)
     need = after_rematerialisation(moment)
-    if limit is None or need is None or not is_warning_alone(moment) or need.bytes >= limit.bytes:
+    if limit is None or need is None or not is_warning_alone(moment):
         return ""
+    if need.bytes >= limit.bytes:
+        return f"; the device has {human(limit.bytes)}, so it most likely did not fit"
     return (
-        f", the device has {human(limit.bytes)}: it may have room, unless something else holds much of it, so"
-        " the error decides whether memory is the cause"
+        f"; the device has {human(limit.bytes)}, and may have room for it unless others hold much of it,"
+        " so the error decides whether memory is the cause"
     )
 
 
