@@ -94,7 +94,7 @@ class Applicability:
 
     def runs_code(self, run: Situation) -> bool:
         """Whether its code runs there; of an unknown framework it must run in all."""
-        if run.program or run.in_r:
+        if run.program or run.no_python:
             return self.shell
         return self.code == _ALL if run.framework is None else run.framework in self.code
 

@@ -47,8 +47,10 @@ class Situation:
     """Whether its user starts and configures the program, and did not write it."""
     ruled_out: frozenset[str] = frozenset()
     """Slugs of remedies that the text says cannot help."""
-    in_r: bool = False
-    """Whether the program is R's, which runs Python's Keras: words are for it, and Python's code is not."""
+    no_python: bool = False
+    """Whether the program is R's, which runs Python's Keras, or Julia's: words are for it, and Python's code
+    is not.
+    """
 
     @property
     def program(self) -> str | None:
@@ -80,7 +82,7 @@ def situation(case: Case, moment: Moment | None = None) -> Situation:
         case.api.library,
         case.capture.surroundings.shows("using a tool") is not None,
         ruled_out(case),
-        in_r(case),
+        in_r(case) or case.capture.surroundings.shows("code of Julia") is not None,
     )
 
 

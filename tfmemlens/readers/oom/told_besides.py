@@ -150,7 +150,7 @@ WATCHING = LineRule(
     "print(psutil.Process().memory_info().rss)",
     "I narrowed it down to one line",
     "I ran the memory profiler on it and one line adds 4 MB each time",
-    needs=("psutil", "memory", "Mem usage", "mprof", "tracemalloc", " down", "isolated", "problem"),
+    needs=("psutil", "memory", "mem usage", "mprof", "tracemalloc", " down", "isolated", "problem"),
 )
 """Memory is printed already, by code or a profiler, or the line that makes it grow is found."""
 HOST_IN_WORDS = LineRule(
@@ -1075,6 +1075,17 @@ BUILDS_AN_IMAGE = LineRule(
     needs=("failed to solve", "non-zero code", "] run "),
 )
 """An image of a container is built: what fails is one of its commands, and its bars count no steps."""
+CODE_OF_JULIA = LineRule(
+    r"\bERROR: LoadError:|\A\W{0,4}julia> |\bjulia (?:--\S{1,40} ){0,4}\S{1,80}\.jl\b"
+    r"|@ \w[\w.]{0,60} \S{1,160}\.jl:\d{1,6}\b|\bDistributed\{\w{1,40}State\}|\busing Reactant\b"
+    r"|\bReactant\.(?:to_rarray|@\w|set_default_backend|Const\w{2,20})",
+    "ERROR: LoadError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 16777216 bytes.",
+    "julia --project run.jl",
+    "using Reactant, Lux",
+    "   @ Reactant.XLA ~/.julia/packages/Reactant/x1/src/xla/Device.jl:40",
+    needs=(".jl", "julia> ", "loaderror", "reactant", "state}"),
+)
+"""A program of Julia's, such as one of Reactant's, whose compiler is XLA."""
 CODE_OF_R = LineRule(
     r"\blibrary\((?:keras\w{0,2}|tensorflow|reticulate|tfdatasets)\)|\bkeras3?::\w|\bk_clear_session\b"
     r"|\bR Keras\b|\b[Kk]eras (?:in|for|with) R\b|\bRStudio\b"
@@ -1166,6 +1177,7 @@ TOLD_BESIDES = {
     "one input after another": ONE_AFTER_ANOTHER,
     "lines left out": LINES_LEFT_OUT,
     "code of R": CODE_OF_R,
+    "code of Julia": CODE_OF_JULIA,
     "building an image": BUILDS_AN_IMAGE,
     "in a container": IN_A_CONTAINER,
     "a limit at its most": AT_ITS_MOST,
