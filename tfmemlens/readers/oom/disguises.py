@@ -18,11 +18,12 @@ from tfmemlens.units import Size, parse_size
 from tfmemlens.values import dataclass
 
 DRIVER = LineRule(
-    r"failed to allocate (?P<size>[\d.]+[KMGT]?i?B?)(?: \((?P<bytes>\d+) bytes\))? from device:"
+    r"failed to allocate (?P<size>[\d.]+[KMGTPE]?i?B?)(?: \((?P<bytes>\d+) bytes\))? from device:"
     r" (?P<error>.+)",
     "failed to allocate 3.90G (4188778496 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY: out of memory",
     "failed to allocate 2.00GiB (2147483648 bytes) from device: HIP_ERROR_OutOfMemory",
     "failed to allocate 8.00G from device: hipError_t(1002)",
+    "failed to allocate 16.00E (18446744073709551360 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY",
     needs="from device:",
 )
 PINNED = LineRule(

@@ -9,6 +9,7 @@ from tfmemlens.model.incident import AllocatorState, FailedRequest, Frame, Holde
 from tfmemlens.model.tensor import tensor_bytes
 from tfmemlens.readers.oom.compiler import Executable
 from tfmemlens.readers.oom.context import Context, constant_type, output_dtype
+from tfmemlens.readers.oom.disguises import IndirectFailure
 from tfmemlens.readers.oom.dump_figures import Dump
 from tfmemlens.readers.oom.report import Block
 from tfmemlens.readers.oom.rules import FIRST, LAST, Era, narrow
@@ -306,7 +307,7 @@ def _dtype_by_size(shape: tuple[int, ...] | None, dump: Dump | None) -> str | No
 
 def _disguised_request(draft: IncidentDraft, dump: Dump | None) -> FailedRequest:
     """What is known of a request whose message names no tensor; a constant's NodeDef shows its own."""
-    known = [part for part in draft.disguises if not heads_the_text(part.line)] or draft.disguises
+    known = _without_heading(draft.disguises)
     around = _around(known)
     kind = known[0].kind
     constant = constant_type(around["attributes"]) if kind is RequestKind.COPY else None
@@ -321,6 +322,18 @@ def _disguised_request(draft: IncidentDraft, dump: Dump | None) -> FailedRequest
         size=_first(known, "size") or (dump.size if dump else None),
         **around,
     )
+
+
+def _without_heading(parts: list[IndirectFailure]) -> list[IndirectFailure]:
+    """The parts that a log told. A pool asks for less after each refusal, so a first line of the text that
+    asks for less than the next is a heading, of another's run.
+    """
+    known = [part for part in parts if not heads_the_text(part.line)] or parts
+    first, rest = known[0], known[1:]
+    if not rest or first.kind is not RequestKind.DRIVER or first.line.number > 1:
+        return known
+    next_one = rest[0].size
+    return rest if first.size and next_one and next_one.low > first.size.high else known
 
 
 def _placed(attributes: tuple[tuple[str, str], ...]) -> str | None:

@@ -67,13 +67,24 @@ SYSTEM_RAM = LineRule(
 FROZEN_WENT_WELL = LineRule(
     r"(?i)\A(?=.*(?:\btrainable\s*=\s*False\b|\bfroz\w+|\b(?<!un)freez(?:e|ing)\b"
     r"|\bonly (?:the )?(?:\w+ ){0,3}(?:head|top|classifier|last layers?)\b))"
+    r"(?=.*\b(?:train(?!ed (?:\w+ )?(?:models?|networks?|graphs?)\b)|fit\b|epochs?\b|batch|layers?\b"
+    r"|backbone\b|base\b|encoder\b|heads?\b|phase|stage|fine-?tun|classifier\b))"
+    r"(?!.*(?i:frozen_?(?:inference_)?graph|freeze_graph|\bfrozen (?:\w+ )?graph|\.pb\b))"
     r"(?=.*(?<!not )(?<!n't )\b(?:OK|fine|works?|worked|(?<!as )well|trains?|trained|runs|ran"
     r"|no (?:problems?|issues?|errors?)|without (?:any )?(?:problems?|issues?|errors?)|success\w*|fits)\b)",
     "Phase 1 with base.trainable=False: OK, batch 16",
     "When the backbone is frozen it trains without problems",
     needs=("trainable", "froz", "freez", "only"),
 )
-"""Training went well as long as layers were frozen."""
+"""Training went well as long as layers were frozen: a frozen graph, which is a file, is another thing."""
+COUNT_RAN_OVER = LineRule(
+    r"(?i)\A(?=\W*(?:#\d|frame #\d|\d{1,2}\b|in\b)).*[(, ]_{0,2}"
+    r"(?:n|num|len|size|count|bytes|nbytes|length|sz) ?= ?(?P<count>[2-9]\d{18}|1[2-9]\d{17}|1\d{19})\b",
+    "#6  0x00005555 in std::vector<char>::_M_default_append (__n=18446744073709551615) at v.tcc:600",
+    "frame #4: 0x1000 app`operator new[](size=9223372036854775807)",
+    needs=("n=", "n =", "num", "len", "size", "count", "bytes", "sz"),
+)
+"""A frame of C++ that was given a count which no memory holds."""
 EAGER_BY_CHOICE = LineRule(
     r"\brun_eagerly ?= ?True\b|\brun_functions_eagerly\(True\)"
     r"|(?<!not )(?<!n't )\b(?i:turn(?:ed|ing)?|switch(?:ed|ing)?|set(?:ting)?|enabl(?:ed|ing)|with|put"
@@ -246,6 +257,7 @@ QUESTIONS = {
     "many calls before": MANY_CALLS,
     "no native tensor": NO_NATIVE_TENSOR,
     "eager by choice": EAGER_BY_CHOICE,
+    "a count that ran over": COUNT_RAN_OVER,
     "frozen layers went well": FROZEN_WENT_WELL,
     "asked: pooling": POOLING,
     "asked: fragmentation": ASYNC,

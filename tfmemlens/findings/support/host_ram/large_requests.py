@@ -123,9 +123,13 @@ _NO_RAM = 16 << 40
 
 
 def without_sense(case: Case, moment: Moment) -> tuple[Size, Line] | None:
-    """A request that no data explain, right before a failure without a figure."""
+    """A request that no data explain: the one that failed, or one right before a failure without a figure."""
     failed = moment.request.failed if moment.request else None
-    if failed is None or failed.kind is not RequestKind.HOST or failed.size or was_killed(moment):
+    if failed is None or failed.kind is not RequestKind.HOST or was_killed(moment):
+        return None
+    if failed.size and failed.line and not failed.shape and failed.size.bytes >= _NO_RAM:
+        return failed.size, failed.line
+    if failed.size:
         return None
     large = case.capture.surroundings.large_host_requests
     return large[-1] if large and large[-1][0].bytes >= _NO_RAM else None

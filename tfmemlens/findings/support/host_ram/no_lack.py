@@ -63,9 +63,32 @@ def no_lack(case: Case, moment: Moment) -> NoLack | None:
         return _short_of_unified_memory(case, int(short["bytes"]), failed.line)
     if "bad_alloc" not in failed.line.text:
         return None
+    if frame := told.shows("a count that ran over"):
+        return _of_a_count(frame)
     if failed.size or told.large_host_requests or told.shows("growing in words"):
         return None
     return _of_the_release(case, moment)
+
+
+_COUNT = regex(r"= ?(?P<count>\d{19,20})\b")
+
+
+def _of_a_count(frame: Line) -> NoLack:
+    """Of a debugger's frame that shows what was asked for."""
+    match = _COUNT.search(frame.text)
+    asked = f" {human(int(match['count']))}" if match else " more"
+    return NoLack(
+        f"Not a lack of memory: the program asked for{asked} at once, which no machine has",
+        f"{frame.place} shows the count that it was given: one that ran over, or lost its sign, where a size"
+        " was read or worked out",
+        Remedy(
+            "see where its caller took the count from, and check that before it is used. Where that is the"
+            " size of a file, give the path of the file itself: of a folder the size reads as 2^63 - 1, of a"
+            " file that cannot be opened as -1",
+            slug="mend-the-error",
+        ),
+        frame,
+    )
 
 
 _UNIFIED = regex(r"bytes unified memory; result: (?P<error>CUDA_ERROR_(?!OUT_OF_MEMORY\b)[A-Z_]{4,40})")
@@ -87,7 +110,7 @@ def _of_unified_memory(error: str, line: Line) -> NoLack:
 
 
 _UNIFIED_SHORT = regex(
-    r"failed to alloc(?:ate)? (?P<bytes>\d{1,18}) bytes unified memory; result: CUDA_ERROR_OUT_OF_MEMORY"
+    r"failed to alloc(?:ate)? (?P<bytes>\d{1,14}) bytes unified memory; result: CUDA_ERROR_OUT_OF_MEMORY"
 )
 WITHOUT_UNIFIED = Remedy(
     "switch unified memory off: on WSL2 no more of it can be had than the GPU has, whatever RAM there is, so"
