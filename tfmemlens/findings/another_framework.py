@@ -19,6 +19,7 @@ from tfmemlens.findings.support import code_snippets, kernel_blocks, own_gpu, pa
 from tfmemlens.findings.support.contrasted import ended_by, without
 from tfmemlens.findings.support.heartbeats import OF_A_HEARTBEAT, after_a_silence, who_was_silent
 from tfmemlens.findings.support.program_lines import code_lines
+from tfmemlens.findings.support.prose_advice import JAVASCRIPT
 from tfmemlens.findings.support.read_whole import read_whole
 from tfmemlens.findings.support.remedies import BUILD_ONCE, FIND_THE_NAN
 from tfmemlens.findings.support.rows import shortened
@@ -29,6 +30,7 @@ from tfmemlens.findings.support.situation import (
     framework_name,
     framework_of,
     on_windows,
+    situation,
 )
 from tfmemlens.findings.support.small_machine import small_machine
 from tfmemlens.findings.support.traceback_place import of_the_traceback
@@ -58,6 +60,7 @@ _UNFINISHED = "did not finish a command buffer"
 _IN_32_BITS = "where 32 bits hold it"
 _OF_A_SOLVER = "a solver of differential equations"
 _OF_THREADS = "no further thread"
+_A_CALL = "a call of the cloud function"
 _HELP = {
     own_gpu.TWO_GPUS: own_gpu.ONE_CONFIGURATION,
     _A_COMPILER: Remedy(
@@ -346,6 +349,12 @@ _HELP = {
         "export TF_FORCE_GPU_ALLOW_GROWTH=true   # of Ray's workers: runtime_env={'env_vars': {...}}",
         slug="growth-at-first",
     ),
+    _A_CALL: Remedy(
+        "give the function more time, and see which part takes it: log before and after the model is loaded,"
+        " and round the call. Load it once, outside of the handler, from files in the package or image: a"
+        " model that is fetched hangs where the function has no way to the network",
+        slug="more-time",
+    ),
     "the data ended before": Remedy(
         "leave the number of steps to the data, or ask for no more than it gives (samples / batch), or let"
         " the generator begin again",
@@ -387,6 +396,38 @@ _HELP = {
     ),
 }
 """What helps against what is no lack of memory, by words of what it is."""
+_ADDRESS = regex(r"CUDA_ERROR_(?:ILLEGAL_ADDRESS|MISALIGNED_ADDRESS|ILLEGAL_INSTRUCTION)")
+_OF_AN_ADDRESS = Remedy(
+    "try other releases first: the newest jaxlib or TensorFlow with the CUDA that it was built for, a driver"
+    " that is new enough for that, and no other CUDA on the library path (compilers before CUDA 11.1 made"
+    " kernels that end so). A call that comes later than the faulty kernel may report it: wait for each"
+    " launch, to see which op it is",
+    "CUDA_LAUNCH_BLOCKING=1 python train.py   # then: pip list | grep -i -E 'jax|tensorflow|nvidia'",
+    slug="newer-release",
+)
+
+
+def _in_node(case: Case, remedy: Remedy) -> Remedy:
+    """The same for JavaScript, which may compute without its native backend."""
+    if remedy is not _HELP[_A_CALL] or situation(case).program not in JAVASCRIPT:
+        return remedy
+    return replace(
+        remedy,
+        text=f"{remedy.text}. Plain JavaScript computes many times slower than Node's native backend"
+        " (@tensorflow/tfjs-node)",
+    )
+
+
+def _of_a_call(case: Case, what: str) -> str:
+    """How little memory a call that ran out of time had taken, as a clause."""
+    line = case.capture.surroundings.shows("memory of a call")
+    match = _TAKEN.search(line.text) if line and _A_CALL in what else None
+    if line is None or match is None:
+        return ""
+    return f"; it took {int(match['used']):,} of {int(match['limit']):,} MB ({line.place})"
+
+
+_TAKEN = regex(r"Memory Size: (?P<limit>\d{1,7}) MB\s+Max Memory Used: (?P<used>\d{1,7}) MB")
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -419,7 +460,8 @@ def check(case: Case) -> Iterator[Finding]:
             severity=Severity.NOTE,
             headline=(
                 f"{_kind(what)}:"
-                f" {_in_all(case, what, line)}{_sizes(line)}{_counted(case, line)}{_grew(case, what, line)}"
+                f" {_in_all(case, what, line)}{_sizes(line)}{_of_a_call(case, what)}"
+                f"{_counted(case, line)}{_grew(case, what, line)}"
                 f"{_where(case, what, line)}{_memory_besides(case, what, line)}"
                 f"{'; ' + ended[1].place + ' says what ended it' if ended else ''}"
             ),
@@ -427,13 +469,17 @@ def check(case: Case) -> Iterator[Finding]:
             detail=_NO_SETTING if _ON_CHIP in what else "",
             remedies=(
                 *((ended[0],) if ended else ()),
+                *((_OF_AN_ADDRESS,) if _ADDRESS.search(line.text) else ()),
                 *((BUILD_ONCE,) if _grew(case, what, line) else ()),
                 *((_COMPILED_ONCE,) if _OF_THREADS in what and "LLVM" in line.text else ()),
                 *(_smaller_blocks(case) if _ON_CHIP in what else ()),
                 *(after_a_silence(line) if OF_A_HEARTBEAT in what else ()),
                 *((_NO_SHAPE,) if _PREPARE in what and _OF_NO_SHAPE.search(line.text) else ()),
                 *(
-                    _of_a_pod(case, _on_that_disk(_as_long_as_fits(_of_xla(remedy, line), line), line))
+                    _of_a_pod(
+                        case,
+                        _on_that_disk(_as_long_as_fits(_of_xla(_in_node(case, remedy), line), line), line),
+                    )
                     for words, remedy in _HELP.items()
                     if words in what
                     and not (words == _PREPARE and _OF_NO_SHAPE.search(line.text))

@@ -565,6 +565,21 @@ _WISHES = regex(
 )
 
 
+def without_gifts(text: str) -> str:
+    """The text without the words that somebody gives a program more memory, which tell of no growth."""
+    return _GIVES.sub(" ", text) if "emory" in text or "RAM" in text else text
+
+
+_GIVES = regex(
+    r"(?i)\b(?:(?:I|we|you|they)(?:'ve| have| had)?|tried|try|trying|by|after|even|despite|can|could|should"
+    r"|to|and|or)"
+    r" (?:also |even |just |then |already )?(?:increas|rais|bump|enlarg)(?:e|ed|ing)"
+    r"(?: (?:up|the|my|its|our|lambda|function|container|instance|pod|available|total|allocated)){0,3}"
+    r" (?:RAM|memory)\b(?! (?:usage|use|consumption|footprint|pressure|load|demand|until|over|each|every|with"
+    r"|after|constantly|steadily|slowly|linearly)\b)"
+)
+
+
 def again(unit: str) -> str:
     """The name of the fact that something is done again and again."""
     return f"again at each {unit}"
@@ -572,7 +587,7 @@ def again(unit: str) -> str:
 
 def _course(sentence: str) -> Iterator[str]:
     """What the sentence tells of memory: that it grows, runs short, is kept, is taken as a whole."""
-    sentence = _UNCHANGED.sub(" ", _NEITHER.sub(" ", sentence))
+    sentence = without_gifts(_UNCHANGED.sub(" ", _NEITHER.sub(" ", sentence)))
     memory = [match.span() for match in _MEMORY.finditer(sentence)]
     if _FLAT_ON_CPU.search(sentence):
         yield "flat on the CPU"

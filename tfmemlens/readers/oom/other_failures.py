@@ -255,6 +255,9 @@ NO_ANSWER = (
     " took longer than its timeout"
 )
 OUT_OF_TIME = "the batch system ended the job itself, since its time was over"
+CALL_OUT_OF_TIME = (
+    "a call of the cloud function took longer than its own limit of time, and was ended for that"
+)
 BY_A_SUPERVISOR = frozenset((NO_PORT, FAILED_PROBE, NO_ANSWER, OUT_OF_TIME))
 """Ends with SIGKILL or status 137 whose reason the text states, and which is no lack of memory."""
 CUDNN_VERSION = "cuDNN's version is not the one that this TensorFlow or JAX was built for"
@@ -727,6 +730,13 @@ ELSEWHERE = {
         r"\bWORKER TIMEOUT \(pid: ?\d{1,8}\)",
         "[2024-01-19 00:48:31 +0000] [2973] [CRITICAL] WORKER TIMEOUT (pid:2976)",
         needs="WORKER TIMEOUT",
+    ),
+    CALL_OUT_OF_TIME: LineRule(
+        r"\bTask timed out after \d{1,6}(?:\.\d+)? seconds\b"
+        r"|\bFunction execution took \d{1,9} ?ms,? (?:and )?finished with status: '?timeout\b",
+        "2021-05-02T10:11:12.345Z 1f2e Task timed out after 30.03 seconds",
+        "Function execution took 60002 ms, finished with status: 'timeout'",
+        needs=("task timed out", "function execution took"),
     ),
     OUT_OF_TIME: LineRule(
         r"\bCANCELLED AT \S{1,40} DUE TO TIME LIMIT\b|\bTERM_RUNLIMIT\b"

@@ -85,6 +85,12 @@ COUNT_RAN_OVER = LineRule(
     needs=("n=", "n =", "num", "len", "size", "count", "bytes", "sz"),
 )
 """A frame of C++ that was given a count which no memory holds."""
+MEMORY_OF_A_CALL = LineRule(
+    r"\bMemory Size: (?P<limit>\d{1,7}) MB\s+Max Memory Used: (?P<used>\d{1,7}) MB",
+    "REPORT RequestId: 8f5 Duration: 8012.12 ms Memory Size: 3008 MB Max Memory Used: 208 MB",
+    needs="Max Memory Used",
+)
+"""What a call of AWS Lambda took of what it may take."""
 EAGER_BY_CHOICE = LineRule(
     r"\brun_eagerly ?= ?True\b|\brun_functions_eagerly\(True\)"
     r"|(?<!not )(?<!n't )\b(?i:turn(?:ed|ing)?|switch(?:ed|ing)?|set(?:ting)?|enabl(?:ed|ing)|with|put"
@@ -258,6 +264,7 @@ QUESTIONS = {
     "no native tensor": NO_NATIVE_TENSOR,
     "eager by choice": EAGER_BY_CHOICE,
     "a count that ran over": COUNT_RAN_OVER,
+    "memory of a call": MEMORY_OF_A_CALL,
     "frozen layers went well": FROZEN_WENT_WELL,
     "asked: pooling": POOLING,
     "asked: fragmentation": ASYNC,

@@ -27,6 +27,7 @@ from tfmemlens.readers.oom.account import (
     AccountCollector,
     rose_once,
     sentences,
+    without_gifts,
     without_questions,
     without_wishes,
 )
@@ -362,7 +363,8 @@ class SurroundingsCollector:
             no_failure = purpose in _OF_FAILURES and (HINT.search(line.text) or _BENIGN.search(line.text))
             told = without_questions(line.text) if purpose in _OF_A_LACK else line.text
             told = without_wishes(told) if purpose == "host RAM in words" else told
-            told = without_earlier(without_denials(told)) if purpose in _OF_FAILURES else told
+            if purpose in _OF_FAILURES:
+                told = without_gifts(without_earlier(without_denials(told)))
             if rule.search(told) and not no_failure:
                 self.purposes[purpose] = line
         for library, rule in _LIBRARIES.likely(line.text):

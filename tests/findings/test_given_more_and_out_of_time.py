@@ -1,0 +1,56 @@
+"""Memory that is given tells of no growth; calls that ran out of time, and kernels out of their addresses."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.findings.pages import explained, first
+
+LAMBDA = (
+    "REPORT RequestId: 1f2e Duration: 20009.43 ms Memory Size: {1} MB Max Memory Used: {0} MB\n"
+    "2022-02-16T01:48:40.456Z 1f2e Task timed out after 20.01 seconds\n"
+)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "I tried increasing memory to 10GB.",
+        "We also increased the memory to 4 GB.",
+        "Even after increasing memory of the function to 8 GB it is the same.",
+    ],
+)
+def test_memory_that_somebody_gives(words: str) -> None:
+    assert "memory grows" not in explained(f"import tensorflow as tf\n{words}\n").verdict
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "I see increasing memory with each epoch, up to 10 GB.",
+        "Calling predict in a loop increases memory usage. I increased the memory to 32 GB.",
+    ],
+)
+def test_memory_that_grows_all_the_same(words: str) -> None:
+    assert "memory grows" in explained(f"import tensorflow as tf\n{words}\n").verdict
+
+
+def test_a_call_that_ran_out_of_time_took_little() -> None:
+    text = f"const tf = require('@tensorflow/tfjs');\n{LAMBDA.format(131, 5120)}"
+    assert (
+        "limit of time, and was ended for that; it took 131 of 5,120 MB (line 2)" in explained(text).verdict
+    )
+    assert "native backend" in first(text)
+    assert "native backend" not in first(f"import tensorflow as tf\n{LAMBDA.format(131, 5120)}")
+
+
+def test_a_call_that_took_all_of_its_memory() -> None:
+    assert "No lack of memory" not in explained(LAMBDA.format(256, 256)).verdict
+
+
+ENDED = "RuntimeError: Internal: Failed to load in-memory CUBIN: CUDA_ERROR_{0}: it was met\n"
+
+
+def test_an_address_out_of_bounds_is_looked_for_in_releases_first() -> None:
+    assert "other releases first" in first(f"import jax\n{ENDED.format('ILLEGAL_ADDRESS')}")
+    assert "other releases" not in first(f"import jax\n{ENDED.format('ECC_UNCORRECTABLE')}")
