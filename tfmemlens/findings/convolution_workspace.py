@@ -82,7 +82,8 @@ def check(case: Case) -> Iterator[Finding]:
             yield _undecided(case, moment, index, library, some)
             continue
         likely = "" if "ALLOC_FAILED" in said else "most likely "
-        what = "handle" if handle else "workspace"
+        size = f" of {human_size(failed.size)}" if failed.size and not handle else ""
+        what = "handle" if handle else f"workspace{size}"
         where = f" at {place(moment)}" if place(moment) else ""
         yield Finding(
             severity=Severity.CAUSE,
@@ -629,7 +630,7 @@ def _remedies(case: Case, moment: Moment, library: str, handle: bool) -> Iterato
     elif not told.shows("jax: a flag of the pool tried"):
         yield Remedy(
             f"let {framework_name(case)} take memory as needed instead of all at start, so that room is left"
-            " outside its pool: the libraries allocate their handles there",
+            " outside its pool: the libraries allocate their own memory there",
             code_snippets.growth(case.api),
             slug="growth",
         )

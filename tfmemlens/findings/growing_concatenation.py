@@ -6,7 +6,8 @@ values of every batch does the same with its variable.
 When it fires: the failing line assigns a concatenation to a name that is among what it joins, or calls
 `streaming_concat` without a `max_size`; or another line of the program does, and what was recorded alive at
 the failure shows that this tensor has a fifth of it. Without such a record, ten steps must have gone well and
-one block or two of a size must have a fifth of what is in use; that it is this tensor is a guess then.
+one block or two of a size must have a fifth of what is in use; that it is this tensor is a guess then. Or the
+failing op joins tensors in a loop of the graph, to an odd length.
 What to do: a buffer of fixed size, whose oldest rows are overwritten; in a metric sums, not values.
 """
 
@@ -22,7 +23,7 @@ from tfmemlens.findings.support.kept import (
     joined_from_step_to_step,
     joined_to_itself,
 )
-from tfmemlens.findings.support.rows import all_in_use, requests, tensor_text
+from tfmemlens.findings.support.rows import all_in_use, device_limit, requests, tensor_text
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
@@ -52,6 +53,8 @@ def check(case: Case) -> Iterator[Finding]:
                 yield _of_a_line_before(index, moment, request, joined)
             elif grows := joined_from_step_to_step(case, moment, request):
                 yield _of_many_steps(index, moment, request, *grows)
+            elif _joined_in_a_loop(request):
+                yield _of_a_loop(case, index, moment, request)
             continue
         yield Finding(
             severity=Severity.CAUSE,
@@ -72,6 +75,49 @@ def check(case: Case) -> Iterator[Finding]:
             moment=index,
             rules_out=() if _OF_STEPS.search(name) else ("lower-constant", "lower-setting"),
         )
+
+
+_IN_A_LOOP = regex(r"(?:\A|/)while(?:_\d+)?/(?:[\w.-]+/){0,6}concat(?:_\d+)?\Z")
+_LEAST_TURNS = 65
+
+
+def _joined_in_a_loop(request: Request) -> bool:
+    """Whether the failing op joins tensors in a loop of the graph to an odd length, as one that has grown by
+    a row in each turn comes to, and no layer's size is.
+    """
+    return bool(_IN_A_LOOP.search(request.failed.node or "")) and _odd_length(request) is not None
+
+
+def _odd_length(request: Request) -> int | None:
+    """The one odd size between the first axis, which may be the batch, and the last, which may be joined."""
+    inner = (request.failed.shape or ())[1:-1]
+    sizes = [size for size in inner if size and size >= _LEAST_TURNS and size % 2]
+    return sizes[0] if len(sizes) == 1 else None
+
+
+def _of_a_loop(case: Case, index: int, moment: Moment, request: Request) -> Finding:
+    """A cache or an output that each turn of a loop makes anew, longer by what the turn adds."""
+    told = (
+        "most likely what this loop joins in each turn (a cache of a model that generates, its outputs) is"
+        f" made anew each time, longer by what the turn adds; here it has {_odd_length(request):,} rows"
+    )
+    limit = device_limit(case, moment)
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=told,
+        because=told,
+        explains=max(limit.bytes // 2, request.needed_bytes or 0) if limit else request.needed_bytes,
+        evidence=(Evidence(f"requested: {tensor_text(moment)}", request.failed.line),),
+        remedies=(
+            Remedy(
+                "let the loop take fewer turns (a shorter output: the length or the number of tokens that is"
+                " asked for, a shorter prompt), or take a smaller model",
+                slug="shorter-requests",
+            ),
+        ),
+        moment=index,
+        rules_out=("smaller-input", *(("smaller-batch",) if (request.failed.shape or (0,))[0] == 1 else ())),
+    )
 
 
 def _of_a_line_before(index: int, moment: Moment, request: Request, joined: Joined) -> Finding:

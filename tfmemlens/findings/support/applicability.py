@@ -654,6 +654,7 @@ TABLE: dict[str, Applicability] = {
 
 
 _TOOLS = {
+    "vendor=DirectML": r"Get-Counter '\GPU Process Memory(*)\Dedicated Usage'   # or the Task Manager",
     "vendor=AMD": "rocm-smi",
     "platform=Jetson": "tegrastats   # top says which process it is",
     "platform=Mac": "top -o mem   # or Activity Monitor, Memory",

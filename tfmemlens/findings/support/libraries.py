@@ -22,7 +22,11 @@ _LIBRARIES = {
 def of_handle(moment: Moment) -> bool:
     """Whether the library could not even start: no array's size has a part in that."""
     said = " ".join(line.text for line in moment.incident.tellings) if moment.incident else ""
-    return library_of(moment) == "cuBLAS" or "handle" in said or "Create(" in said
+    return library_of(moment) == "cuBLAS" or bool(_HANDLE.search(said)) or "Create(" in said
+
+
+_HANDLE = regex(r"handle(?!\w{0,20}\.(?:cc|cpp|cu|h|hpp)\b)")
+"""The word, and no file of the library's source."""
 
 
 def library_of(moment: Moment) -> str | None:

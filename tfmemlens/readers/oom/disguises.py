@@ -376,6 +376,7 @@ LAMBDA = LineRule(
     needs="Max Memory Used",
 )
 """The account that AWS Lambda gives of each call: of a failure only where all was used."""
+_BUFFER_OF_MIOPEN = regex(r"Memory not available to allocate buffer: (?P<bytes>\d{1,15})\b")
 _DISGUISES = RuleTable.of(
     DRIVER, PINNED, HOST, ARRAY, UNABLE, FETCHED, BATCH, BUFFER, CONSTANT, PROTO, COPY, DST, LAUNCH,
     PROFILING,
@@ -520,7 +521,9 @@ class IndirectFailureCollector:
             size = Size.exactly(int(match["bytes"])) if match["bytes"] else None
             return IndirectFailure(line, kind=RequestKind.WORKSPACE, what="library", size=size)
         if LIBRARY.search(text):
-            return IndirectFailure(line, kind=RequestKind.WORKSPACE, what="library")
+            asked = _BUFFER_OF_MIOPEN.search(text)
+            size = Size.exactly(int(asked["bytes"])) if asked else None
+            return IndirectFailure(line, kind=RequestKind.WORKSPACE, what="library", size=size)
         if OUTPUT.search(text):
             return IndirectFailure(line, kind=RequestKind.TENSOR, what="output")
         if match := BAD_ALLOC.search(text):

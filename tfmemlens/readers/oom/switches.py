@@ -466,10 +466,11 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
     (
         "vendor",
         LineRule(
-            r"\b(?P<value>HIP_ERROR|hipError|hipMalloc|MIOpen|(?i:rocm))",
+            r"\b(?P<value>HIP_ERROR|hipError|hipMalloc|MIOpen|DmlAllocator|(?<=device:)DML(?=:\d)|(?i:rocm))",
             "failed to allocate 2.00GiB (2147483648 bytes) from device: HIP_ERROR_OutOfMemory",
             "MIOpen Error: handlehip.cpp:68: Memory not available to allocate buffer: 805306368",
-            needs=("hip", "miopen", "rocm"),
+            "/job:localhost/replica:0/task:0/device:DML:0 by allocator DmlAllocator",
+            needs=("hip", "miopen", "rocm", "dml"),
         ),
     ),
     (
@@ -658,7 +659,7 @@ _WORDS = Words(
     "TF_Session", "TF_NewS", "TF_LoadS", "ibtensorflow", "Spring", "ai.djl", "DJL", "Deep Java",
     "WSL", "microsoft-standard", "Tegra", "tegra", "Jetson", "jetson", "JETSON",
     "name: Orin", "name: Xavier",
-    " nano", " Nano", "aspb", "RPi", "HIP_", "hip", "MIOpen", "ROCm", "rocm",
+    " nano", " Nano", "aspb", "RPi", "HIP_", "hip", "MIOpen", "ROCm", "rocm", "DML:", "DmlAlloc",
     "FORCE_UNI", "remat", "Remat", "recompute", "checkpoint", "ccum", "every_k",
     "arallel_size", "arallel-size", "tp-size", "tp_size", "arallelism=", "clear_c", "clear_b",
     "exla", "EXLA", "Livebook", ".livemd", "Elixir ", "Bumblebee.", "Mix.install", "Nx.",
@@ -756,6 +757,8 @@ _VENDORS = {
     "hipError": "AMD",
     "hipMalloc": "AMD",
     "MIOpen": "AMD",
+    "DmlAllocator": "DirectML",
+    "DML": "DirectML",
     "ROCm": "AMD",
     "rocm": "AMD",
 }
