@@ -42,7 +42,8 @@ from tfmemlens.knowledge.stack_frames import user_frame
 from tfmemlens.knowledge.tree_values import last_name
 from tfmemlens.model.case import Case, FrontEnd, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
-from tfmemlens.model.incident import SizeClass
+from tfmemlens.model.incident import RequestKind, SizeClass
+from tfmemlens.model.line import Line
 from tfmemlens.model.what_if import Shrunk
 from tfmemlens.patterns import regex
 from tfmemlens.units import GIB, human
@@ -95,11 +96,23 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             remedies=(
                 *_decoder(case, request),
-                _in_parts(case, phase, request) if _by_hand(case) else _remedy(case, moment, phase, request),
+                *_smaller(case, moment, phase, request, line),
             ),
             moment=index,
             rules_out=_ruled_out(request, larger is not None),
         )
+
+
+_NAMES_A_CALL = regex(r"(?i)predict|generat|\bbatch")
+
+
+def _smaller(case: Case, moment: Moment, phase: str, request: Request, line: Line) -> Iterator[Remedy]:
+    """A smaller batch, unless all that tells of a prediction is a word for it, and no batch is seen."""
+    seen = _batch(case, phase, request) or _NAMES_A_CALL.search(line.text)
+    if _by_hand(case):
+        yield _in_parts(case, phase, request)
+    elif seen or phase != PREDICTION or request.failed.kind is not RequestKind.HOST:
+        yield _remedy(case, moment, phase, request)
 
 
 def _ruled_out(request: Request, larger: bool) -> tuple[str, ...]:

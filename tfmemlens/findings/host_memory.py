@@ -96,6 +96,7 @@ from tfmemlens.findings.support.host_ram.pipeline import (
     buffers_shown,
     less_in_the_pipeline,
     loads_samples,
+    only_infers,
     reads_data,
 )
 from tfmemlens.findings.support.jax_code.changes import WAIT_FOR_EACH_CALL
@@ -637,6 +638,8 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
             " more RAM",
             slug="room-for-others",
         )
+    if "available RAM" in said and only_infers(case):
+        yield _LARGER_RUNTIME
     in_a_notebook = "available RAM" in said and framework_of(case) == TENSORFLOW
     if in_a_notebook:
         yield data_in_parts(case)
@@ -793,6 +796,14 @@ _RAM_FOR_A_BUILD_ON_WSL = Remedy(
     " it and build again, or build the image on a machine with more",
     "[wsl2]\nmemory=24GB\nswap=32GB   # then: wsl --shutdown",
     slug="ram-for-the-build",
+)
+
+
+_LARGER_RUNTIME = Remedy(
+    "take a runtime with more RAM (Colab: Runtime > Change runtime type > High-RAM, which a paid plan does"
+    " not switch on by itself; then disconnect and delete the old one), or a smaller model; and drop each"
+    " copy of the weights that is not needed any more, as that in RAM once they are on the device",
+    slug="more-ram",
 )
 
 

@@ -17,7 +17,7 @@ from tfmemlens.model.finding import Remedy
 from tfmemlens.patterns import regex
 from tfmemlens.values import dataclass, replace
 
-_INFERENCE = ("Java", "Node", "TensorFlow.js", "C++", "C#", "TensorFlow Serving", "Triton", BUILT_IN)
+_INFERENCE = ("Java", "Node", "TensorFlow.js", "C++", "C#", "Go", "TensorFlow Serving", "Triton", BUILT_IN)
 """Programs that run a model which was trained elsewhere."""
 _FIRST, _LAST = (0, 0), (2, 99)
 _ALL = frozenset({TENSORFLOW, JAX, TORCH_XLA})

@@ -74,7 +74,9 @@ def ruled_out(case: Case) -> frozenset[str]:
     """
     told = case.capture.surroundings
     smaller_helps = runs_with_less(told)
-    alike = _BATCHES if several_failed(case) and told.shows("always at one step") else ()
+    late = any(map(told.shows, ("failing late", "growing in words")))
+    tried_late = late and told.shows("a smaller batch in vain") is not None
+    alike = _BATCHES if tried_late or (several_failed(case) and told.shows("always at one step")) else ()
     lists = frozenset(_OF_LISTS if _python_holds_little(case) else ())
     in_words = () if case.moments or smaller_helps else _tried(case, _IN_VAIN)
     return (

@@ -45,6 +45,9 @@ def _counted(case: Case) -> str:
     return f"tf.config.experimental.get_memory_{ends}"
 
 
+_NATIVE = ("Java", "C++", "C#", "Go")
+
+
 def find_what_grows(case: Case, of_host: bool) -> Remedy:
     """Print what is in use until it no longer grows: host RAM, or a device's memory. The RAM of the process,
     too, where nothing says that a device's memory grows; no code of Python's for a program in another
@@ -58,6 +61,11 @@ def find_what_grows(case: Case, of_host: bool) -> Remedy:
         code, what = both, "the RAM of the process, and what a GPU's allocator counts,"
     trains = (told.shows("training") is not None or bool(case.moments)) and not situation(case).program
     parts = ": checkpoints, callbacks, lists of results, models made in a loop" if trains else ""
+    if situation(case).program in _NATIVE:
+        parts = (
+            ": load the model and make its session once for all calls, and close each session and tensor that"
+            " is not used any more: they lie in native memory, which no profile of the language's heap shows"
+        )
     return Remedy(
         f"print {what} at each step or call, and leave out parts until it stays flat{parts}",
         None if situation(case).program else code,

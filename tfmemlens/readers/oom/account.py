@@ -243,6 +243,12 @@ _NAMED_ALONE = (
 )
 _IN_TITLES = {unit: _just(_UNITS[unit]) for unit in _NAMED_ALONE}
 _LATER = r"(?:[2-9]|[1-9]\d+)(?:st|nd|rd|th)? (?:\w+ )?(?:epochs?|steps?|iterations?|batches|hours|days)\b"
+_MINUTES_LATER = (
+    r"\bafter (?:(?:the|about|around|almost|nearly|some|over) ){0,2}(?:[5-9]|[1-9]\d{1,2})"
+    r"(?: ?(?:-|to|or) ?\d{1,3})? ?min(?:ute)?s?\b"
+    r"(?!.{0,80}\b(?:load|compil|buil|start|convert|read|download|import)\w*)"
+)
+"""Not of what comes before the first step, which may take minutes, too."""
 _OURS = r"\b(?:tensorflow|tf|keras|jax|flax)\b"
 _ANOTHER = r"\b(?:(?:py|lib)?torch|onnx ?runtime|cupy|mxnet|paddle\w{0,8})\b"
 _CIRCUMSTANCES = {
@@ -256,6 +262,7 @@ _CIRCUMSTANCES = {
         rf"(?:\b(?:after|until|at|on|in|during) (?:(?:the|about|around|almost|nearly|some|over) )*{_LATER}"
         rf"|\b(?:runs?|trains?|works?|running|training)\b.{{0,40}}\bfor (?:\w+ ){{0,2}}{_LATER}"
         r".{0,20}\bbefore\b"
+        rf"|{_MINUTES_LATER}"
         r"|\b(?:last|second|third) (?:training )?(?:epoch|fold|trial|model|run)\b)"
     ),
     "one call alone": regex(

@@ -17,9 +17,14 @@ from tfmemlens.patterns import regex
 
 _LESS = r"(?:reduc|lower|decreas|shrink|cut|small|less|fewer|halv|minimi[sz])\w*"
 _OF_BATCH = r"\b(?:mini-?)?batch(?:es\b|[- _]?sizes?\b|\b)"
+_NO_RELEASE = (
+    r"(?:Pro\b|plans?\b|subscription|account|tier|RAM\b|memory\b|GPUs?\b|cards?\b|hardware|machine|instance"
+    r"|computer|PC\b)"
+)
+"""What is upgraded that is no program."""
 _ACTIONS = {
     "a smaller batch in vain": (
-        rf"(?!small\b)\b(?:{_LESS}|chang\w+|vary\w*|different)\b[^.;,:]{{0,30}}?{_OF_BATCH}"
+        rf"(?!small\b)\b(?:{_LESS}|chang\w+|vary\w*|different|other|several)\b[^.;,:]{{0,30}}?{_OF_BATCH}"
         rf"|{_OF_BATCH}[^.;,:]{{0,20}}\b(?:reduc|lower|decreas|small)\w*"
         r"|\bbatch[- _]?sizes? (?:of )?\d+(?:, ?\d+)+"
         r"|\bbatch[- _]?sizes?\W{0,3}(?:tried )?(?:from )?\d+ (?:to|-) \d+"
@@ -53,7 +58,8 @@ _ACTIONS = {
         r"|\bclos(?:ed|ing)\b[^.;,]{0,20}\b(?:programs?|applications?|apps|processes|notebooks?|kernels?)\b"
     ),
     "another release in vain": (
-        r"\b(?:up|down)grad\w+|\bnightly\b|\b(?:other|different|several|older|newer|newest|latest|all|many)"
+        rf"\b(?:up|down)grad\w+\b(?! (?:\w+ ){{0,2}}{_NO_RELEASE})|\bnightly\b"
+        r"|\b(?:other|different|several|older|newer|newest|latest|all|many)"
         r" (?:[\w-]+ ){0,2}(?:versions?|releases?)\b|\breinstall\w*"
     ),
     "16 bits in vain": r"\bmixed[-_ ]precision\b|\b(?:b?float16|b?fp16|half[- ]precision)\b",
@@ -195,6 +201,8 @@ _WELL = regex(
     r"\b(?:work(?:s|ed)|help(?:s|ed)|fix(?:es|ed)?|solve[sd]) (?:it|this|the|for me|fine|well|now)"
     r"|(?<!n't )(?<!not )(?<!never )(?<!none )(?<!neither )\bworked\b|\bmitigat\w+"
     r"|(?<!n't )(?<!not )\bwork(?:s|ing|ed)? (?:\w+ )?(?:fine|well|properly)\b"
+    r"|\b(?:did|do)(?:n'?t| not) (?:get|see|have) (?:the|that|this|any|an) (?:\w+ ){0,2}?"
+    r"(?:errors?|OOM|crash\w*)\b"
     r"|\b(?:is|was|runs?) (?:fine|ok)\b|\b(?:it|that|this|everything) (?:now )?works?\b(?! (?:on|only|with"
     r"|until|for|but)\b)"
     r"|(?<!n't )(?<!not )(?<!never )\b(?:made|got|get|makes) (?:it|this|that|everything|mine)"
@@ -216,7 +224,7 @@ _NOT_YET = regex(
     r"|never|not|yet to) (?:\w+ )?(?:tr(?:y|ied|ying)|us(?:e|ed|ing)|set|call\w*|do)\b"
     r"|n't (?:\w+ )?(?:tr(?:y|ied)|us(?:e|ed|ing)|set|call\w*|want|have to)\b"
     r"|\bwithout (?:us(?:e|ing)|a|any)\b"
-    r"|\binstead of (?:the |a |an |using )"
+    r"|\binstead of (?:the |a |an |using )|\b(?:should|could) (?:have|'ve)\b"
 )
 _REPRODUCES = regex(r"(?i)\b(?:replicat|reproduc)\w+")
 """What is made small so that others can run it is no remedy that was tried."""

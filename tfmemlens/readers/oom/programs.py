@@ -25,7 +25,8 @@ PROGRAM = LineRule(
     r"|\busing (?:static )?Tensorflow\b(?= ?[.;])"
     r"|\bTensorflow\.(?:Eager|Contexts|Binding)\.\w|\bTF(?:Tensor|Session)\b"
     r"|\bEXLA\b|\(exla \d|\bLivebook\b|\.livemd\b|\bElixir \d|\bBumblebee\.\w|\bMix\.install\b"
-    r"|\bNx\.(?:Serving|Defn|Tensor|default_backend)\b)",
+    r"|\bNx\.(?:Serving|Defn|Tensor|default_backend)\b"
+    r"|\b(?:Go|GO|[Gg]olang) [Tt]ensor[Ff]low\b|\btensorflow/go\b|\btfgo\.|\btf\.LoadSavedModel\()",
     "\tat org.tensorflow.Session.run(Session.java:830)",
     "pods that run TF Java code",
     "a Spring Boot service that classifies images with DJL",
@@ -50,7 +51,14 @@ PROGRAM = LineRule(
     "using static Tensorflow.Binding;",
     "    (exla 0.9.1) lib/exla/executable.ex:18: EXLA.Executable.run/3",
     "the notebook fine_tuning.livemd in Livebook, Elixir 1.16",
+    "github.com/tensorflow/tensorflow/tensorflow/go v1.12, in a service of ours",
+    "We use the Go TensorFlow API",
     needs=(
+        "go tensorflow",
+        "golang t",
+        "tensorflow/go",
+        "tfgo.",
+        "tf.loadsaved",
         "org.tensor",
         "savedmodelb",
         "java",
@@ -199,6 +207,7 @@ _NAMES = (
         ("exla", "(exla", "livebook", ".livemd", "elixir", "bumblebee", "mix.install", "nx."),
         "Elixir",
     ),
+    (("go tensor", "golang t", "tensorflow/go", "tfgo", "tf.loadsavedmodel"), "Go"),
 )
 """What a program is called, by how the words that show it begin."""
 

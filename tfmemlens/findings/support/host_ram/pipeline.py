@@ -60,7 +60,7 @@ def less_in_the_pipeline(case: Case, unless: str = "") -> Iterator[Remedy]:
     tells where the memory goes. A program in another language has no such pipeline.
     """
     told = case.capture.surroundings
-    if situation(case).program:
+    if situation(case).program or only_infers(case):
         return
     if named_buffers(case) == "worker processes" and told.shows("worker processes"):
         return  # said in other words
@@ -83,6 +83,15 @@ def less_in_the_pipeline(case: Case, unless: str = "") -> Iterator[Remedy]:
 
 _A_PROGRAM = 3
 """Lines of code that show what a program does."""
+
+
+def only_infers(case: Case) -> bool:
+    """Whether the text says that a model is only used, and shows neither a training nor a pipeline."""
+    told = case.capture.surroundings
+    shown = any(map(told.shows, ("training", "an input pipeline", "queueing samples")))
+    if shown or told.steps or told.progress or told.pipeline_buffers:
+        return False
+    return told.shows("inferring in words") is not None and not buffers_shown(told.code)
 
 
 def loads_samples(case: Case) -> bool:
