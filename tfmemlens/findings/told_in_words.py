@@ -292,6 +292,7 @@ def check(case: Case) -> Iterator[Finding]:
             *((_NUMPY_FUNCTION,) if cause and _OF_PY_FUNCTION.search(cause[0]) else ()),
             *((_LESS_OF_THE_SQUARE,) if cause and _OF_A_SQUARE.search(cause[0]) else ()),
             *((little.remedy,) if little and grows is None else ()),
+            *(_of_the_limit(told) if where == HOST and grows is None else ()),
             *((_OF_A_SERVICE,) if where == HOST and told.shows("on a hosted service") else ()),
             *_beside_a_difference(
                 differs is not None and (grows is None or (said is not None and differs.beside is not None)),
@@ -308,6 +309,17 @@ def check(case: Case) -> Iterator[Finding]:
             ),
         ),
     )
+
+
+def _of_the_limit(told: Surroundings) -> Iterator[Remedy]:
+    """Whether the limit of its container ended it, where the text states that limit."""
+    if limit := told.setting("container_memory"):
+        yield Remedy(
+            f"see whether the container ended by its own limit of host RAM, {limit[0]} ({limit[1].place}),"
+            " and raise that: a GPU's driver and libraries take host RAM, too, more for each GPU it sees",
+            "docker inspect -f '{{.State.OOMKilled}}' NAME; docker stats --no-stream",
+            slug="container-limit",
+        )
 
 
 _COMPILED_CALL = Remedy(

@@ -105,6 +105,8 @@ def whose(case: Case, line: Line) -> str:
     of_a_gpu = _GPU_MEMORY.search(line.text) and not _HOST.search(line.text)
     if told.shows("raising MemoryError") or only_killed(line) or (without_gpu(case) and not of_a_gpu):
         return HOST
+    if told.setting("container_memory") and not (of_a_gpu or told.shows("device memory in words")):
+        return HOST
     killed = told.shows("killed in words") and not told.shows("raising an exception")
     if killed and not (_DEVICE.search(line.text) or told.shows("device memory in words")):
         return HOST
