@@ -106,9 +106,9 @@ def check(case: Case) -> Iterator[Finding]:
 _NAMES_A_CALL = regex(r"(?i)predict|generat|\bbatch")
 
 
-def _smaller(case: Case, moment: Moment, phase: str, request: Request, line: Line) -> Iterator[Remedy]:
+def _smaller(case: Case, moment: Moment, phase: str, request: Request, line: Line | None) -> Iterator[Remedy]:
     """A smaller batch, unless all that tells of a prediction is a word for it, and no batch is seen."""
-    seen = _batch(case, phase, request) or _NAMES_A_CALL.search(line.text)
+    seen = _batch(case, phase, request) or line is None or _NAMES_A_CALL.search(line.text)
     if _by_hand(case):
         yield _in_parts(case, phase, request)
     elif seen or phase != PREDICTION or request.failed.kind is not RequestKind.HOST:
