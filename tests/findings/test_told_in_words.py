@@ -196,8 +196,8 @@ def test_a_warning_beside_the_words_tells_its_bytes() -> None:
     text = f"Training ends in an out of memory error\n{warning.format('2.50')}\n{warning.format('26.32')}\n"
     (found,) = (each for each in pipeline.explain(text).findings if each.rule == RULE)
     told = (
-        "and quotes only warnings, which say themselves that they are no failure (the largest: about 26.32 GiB"
-        " found no room at once, line 3)"
+        "and quotes only warnings, which say themselves that they are no failure (the largest: about"
+        " 26.32 GiB found no room at once, line 3)"
     )
     assert found.headline == f"the text says in words that memory ran out (line 1), {told}"
 

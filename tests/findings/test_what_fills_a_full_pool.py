@@ -45,7 +45,7 @@ def test_a_pool_of_which_nothing_is_told_may_be_short_of_others() -> None:
 def test_a_gradient_keeps_what_its_way_back_needs() -> None:
     graded = small("*" * 100, "loss, g = jax.value_and_grad(loss_fn)(params)")
     assert "what the gradient keeps for its backward pass" in explained(graded).verdict
-    assert next(iter(remedies(graded))) == "recompute"
+    assert list(remedies(graded))[:2] == ["smaller-batch", "recompute"]
     assert "the gradient keeps" not in explained(small("*" * 100)).verdict
 
 

@@ -31,7 +31,7 @@ _AGAIN = Remedy(
     "call it again in the same process: what is added once (libraries, kernels, compiled programs) stays and"
     " does not grow; what each call adds is kept, or made anew and not given back",
     "for _ in range(3): f(); print(psutil.Process().memory_info().rss >> 20, 'MiB')   # f: this function",
-    slug="watch-ram",
+    slug="call-again",
 )
 _MAKES = Remedy(
     "make less at once on this line: parts that are done one after another, numbers of fewer bits, or smaller"

@@ -292,7 +292,7 @@ def check(case: Case) -> Iterator[Finding]:
             *((_NUMPY_FUNCTION,) if cause and _OF_PY_FUNCTION.search(cause[0]) else ()),
             *((_LESS_OF_THE_SQUARE,) if cause and _OF_A_SQUARE.search(cause[0]) else ()),
             *((little.remedy,) if little and grows is None else ()),
-            *(_of_the_limit(told) if where == HOST and grows is None else ()),
+            *(_of_the_limit(told) if where == HOST and grows is None and ended is None else ()),
             *((_OF_A_SERVICE,) if where == HOST and told.shows("on a hosted service") else ()),
             *_beside_a_difference(
                 differs is not None and (grows is None or (said is not None and differs.beside is not None)),

@@ -48,7 +48,7 @@ def test_rows_without_a_head_are_another_tools() -> None:
 def test_the_line_that_added_most_is_named() -> None:
     report = explained(PRELUDE.format(torch="") + TABLE.format(times=1))
     assert "`key, _ = jax.random.split(key, 2)` (line 9) added 2.97 GiB of the 3.29 GiB" in report.verdict
-    assert report.actions[0].remedy.slug == "watch-ram"
+    assert report.actions[0].remedy.slug == "call-again"
     turns = explained(PRELUDE.format(torch="") + TABLE.format(times=64)).verdict
     assert "added 2.97 GiB in 64 turns" in turns
 

@@ -252,6 +252,7 @@ TABLE: dict[str, Applicability] = {
     "shapes-of-pmap": Applicability(_OF_JAX),
     "find-the-crash": Applicability(done="faulthandler=.*"),
     "last-call-alone": _ANYWHERE,
+    "call-again": _ANYWHERE,
     "watch-ram": _ANYWHERE,
     "where-it-stands": _ANYWHERE,
     "tell-which": Applicability(),
