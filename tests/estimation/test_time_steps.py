@@ -5,17 +5,20 @@ booked on the CPU without oneDNN (one executor thread), each measured once.
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
 
 from tests.estimation.test_updates import layer, network
 from tests.models import gzipped
+from tfmemlens.errors import Unpredictable
 from tfmemlens.estimation.keras_step import prediction
-from tfmemlens.estimation.keras_step.capture import capture
+from tfmemlens.estimation.keras_step.capture import _sums_may_take, capture
 from tfmemlens.estimation.keras_step.prediction import PredictedStep, predict
 from tfmemlens.estimation.keras_step.tape import Tape, TapeOp
 from tfmemlens.model.attribution import Kind
+from tfmemlens.model.capture import Capture
 from tfmemlens.model.network import Network
 from tfmemlens.model.settings import StepSettings
 from tfmemlens.readers.keras_models._documents import network_of
@@ -68,6 +71,39 @@ def test_keras_3_calls_what_is_distributed_once_a_time_step() -> None:
     assert len(alive) >= 49  # the sum may be written over one of them
     assert sizes(predicted, "Pack") == [256_000]
     assert not ops(predicted, "StridedSlice")  # 192 floats a sample are aligned: a slice lies in the tensor
+
+
+def captured(width: int, steps: int) -> Capture:
+    net = network_of({**tags(width, steps), "keras_version": "3.9.0"}, "net")
+    return capture(net, StepSettings(32, "sgd", threads=1, workers=1, onednn=False), needs_limit=False)
+
+
+def test_a_step_is_refused_where_chance_decides_how_many_gradients_wait() -> None:
+    """120 gradients of 3,686,400 bytes each: together more than 128 MiB, so a variable sums them, once one of
+    them is there that comes at a place of chance.
+    """
+    with pytest.raises(Unpredictable) as refused:
+        captured(240, 120)
+    assert "tags calls its layer once a time step" in str(refused.value)
+    least, most = re.findall(r"between ([\d.]+) MiB and ([\d.]+) MiB", str(refused.value))[0]
+    assert float(most) - float(least) == pytest.approx(120 * 3_686_400 / MIB, abs=0.02)
+    assert "a Dense layer works on the last axis by itself" in str(refused.value.hint)
+    assert f"give it {most} MiB or more" in str(refused.value.hint)
+
+
+def test_near_miss_few_bytes_of_gradients_are_summed_at_once() -> None:
+    """36 times 3,686,400 bytes are 126.6 MiB."""
+    (timeline,) = captured(800, 36).timelines
+    assert timeline.peak_bytes > 36 * 3_686_400
+
+
+def test_the_bar_holds_sums_that_are_a_small_part() -> None:
+    """Between none and all of them waiting, where that is less than half of what is there anyway."""
+    net = network_of({**tags(240, 120), "keras_version": "3.9.0"}, "net")
+    predicted = predict(net, StepSettings(32, "sgd", threads=1, workers=1, onednn=False))
+    least, most = _sums_may_take(predicted)
+    assert most - least == 120 * 3_686_400
+    assert least <= predicted.timeline.peak_bytes <= most
 
 
 def rows_and_one(name: str, units: int = 400, shared: int | None = None) -> Network:

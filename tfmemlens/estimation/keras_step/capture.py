@@ -4,6 +4,7 @@ measurement.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from tfmemlens.errors import Unpredictable, UnreadableInput, UsageError
@@ -21,6 +22,7 @@ from tfmemlens.estimation.keras_step.layer_summaries import summaries
 from tfmemlens.estimation.keras_step.losses import NOT_OF_THE_OUTPUT, losses_of
 from tfmemlens.estimation.keras_step.lowering.sequence import gates_at_once
 from tfmemlens.estimation.keras_step.prediction import USUAL_THREADS, PredictedStep, peak_bytes, predict
+from tfmemlens.estimation.keras_step.tape import Sizes
 from tfmemlens.estimation.needed_limit import LIMIT_NOTE, UNTRIED_LIMIT_NOTE, arrays_note, needed_limit
 from tfmemlens.model.capture import Capture, Hints, Source
 from tfmemlens.model.line import ReadNote
@@ -71,10 +73,8 @@ _MAY_NOT_MEET = 0.7
 """Of what several threads are thought to unroll at once in a loop, beyond one buffer, so much may not be
 there: of a small net on four threads half of the four buffers was.
 """
-_PARTLY_SUMMED = 0.45
-"""Of the gradients that are summed in parts, so much more or less than predicted may wait: what was seen lay
-35 % above and 39 % below it (TensorFlow 2.21, one model alone and with `fit`).
-"""
+_ONE_FIGURE = 1.5
+"""Where what may wait to be summed makes a step differ by more than this, it has no one figure."""
 _LOOP_RESERVE = 0.10
 """What a limit holds beyond the bar where a loop runs: which of its many small tensors live at once differs
 from step to step. Two of four recurrent nets needed 6 and 8 % more than the bar alone gave (TensorFlow 2.11).
@@ -101,6 +101,7 @@ def capture(
     )
     predicted, chosen = _predicted(network, settings, chosen)
     _check_losses(network, predicted)
+    _check_sums(network, predicted)
     shares = error_shares(predicted, chosen)
     _check_what_is_known(network, predicted, shares and shares[1], strictly)
     lower, share = _widened(network, predicted, chosen, shares) if shares else (None, None)
@@ -160,9 +161,10 @@ def _widened(
     if chosen.device == "gpu":
         return gpu_shares(chosen, shares[1])
     peak = max(predicted.timeline.peak_bytes, 1)
-    unsteady = _PARTLY_SUMMED * _partly_summed_bytes(predicted) / peak
+    least, most = _sums_may_take(predicted)
     below, above = _lower_share(network, predicted, chosen, shares[0]), shares[1] + _loose_share(predicted)
-    return min(below + unsteady, _MAX_SHARE_BELOW), min(above + unsteady, _MAX_SHARE_BELOW)
+    below, above = below + (peak - least) / peak, above + (most - peak) / peak
+    return min(below, _MAX_SHARE_BELOW), min(above, _MAX_SHARE_BELOW)
 
 
 def _drawn_in(
@@ -236,14 +238,45 @@ def _waiting_bytes(predicted: PredictedStep) -> int:
     )
 
 
-def _partly_summed_bytes(predicted: PredictedStep) -> int:
-    """Gradients at the peak that wait to be summed in parts."""
-    timeline, shapes = predicted.timeline, predicted.step.tape.partly_summed
-    table = timeline.table
-    return sum(
-        table.size_bytes[row]
-        for row in (timeline.alive_after(timeline.peak_index) if shapes else ())
-        if table.op[row] == "StridedSliceGrad" and table.shape[row] in shapes
+def _sums_may_take(predicted: PredictedStep) -> tuple[int, int]:
+    """The peak where none of the gradients that are summed in parts waits for the others, and where all do."""
+    waiting = _waiting_for_sums(predicted)
+    peak, summed = predicted.timeline.peak_bytes, predicted.step.tape.partly_summed
+    least = peak - sum(waiting.values())
+    most = least + max((summed[shape] for shape in waiting), default=0)
+    return least, max(most, peak)
+
+
+def _waiting_for_sums(predicted: PredictedStep) -> dict[Sizes, int]:
+    """Gradients at the peak that wait to be summed in parts, in bytes by their shape."""
+    timeline, summed = predicted.timeline, predicted.step.tape.partly_summed
+    table, waiting = timeline.table, Counter[Sizes]()
+    for row in timeline.alive_after(timeline.peak_index) if summed else ():
+        shape = table.shape[row] or ()
+        if table.op[row] == "StridedSliceGrad" and shape in summed:
+            waiting[shape] += table.size_bytes[row]
+    return waiting
+
+
+def _check_sums(network: Network, predicted: PredictedStep) -> None:
+    """Raises Unpredictable where chance decides how many of the gradients of time steps wait to be summed,
+    and they are much of the peak.
+    """
+    least, most = _sums_may_take(predicted)
+    if most <= _ONE_FIGURE * least:
+        return
+    shapes = _waiting_for_sums(predicted)
+    owner = next(
+        op.owner.layer
+        for op in predicted.step.tape.ops
+        if op.op == "StridedSliceGrad" and predicted.step.tape.buffers[op.writes[0]].shape in shapes
+    )
+    raise Unpredictable(
+        f"{network.path or network.name} cannot be predicted: {owner} calls its layer once a time step, and a"
+        f" step takes between {human(least)} and {human(most)}, by how many of the gradients of all these calls"
+        " wait to be summed, which is chance",
+        "a Dense layer works on the last axis by itself, so TimeDistributed around it is not needed; else"
+        f" measure some runs of the program, and give it {human(most)} or more",
     )
 
 
