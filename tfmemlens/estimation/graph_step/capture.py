@@ -270,11 +270,13 @@ def _error_shares(
 
 def _at_other_paces(graph: Graph, peak: int, walked: Callable[..., Timeline]) -> list[int]:
     """What a step takes, after many others, of a graph with loops on processors that run small kernels
-    slower and faster than the one that was measured. Raises Unpredictable where these are no one figure.
+    slower and faster than the one that was measured, and where no kernel counts as cheap yet. Raises
+    Unpredictable where these are no one figure.
     """
     if not any(node.op in roles.NEXTS for node in graph):
         return []
     peaks = [walked(0, late=True, pace=pace).peak_bytes for pace in _PACES]
+    peaks.append(walked(0, steps=_FIRST).peak_bytes)
     low, high = min(peak, *peaks), max(peak, *peaks)
     if high > _ONE_FIGURE * low:
         raise Unpredictable(
