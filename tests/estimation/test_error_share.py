@@ -14,6 +14,7 @@ from tfmemlens.errors import Unpredictable
 from tfmemlens.estimation.allocator_pasts import old_blocks, pasts_to_try
 from tfmemlens.estimation.error_bar import drawn_in
 from tfmemlens.estimation.graph_step import capture as graph_capture
+from tfmemlens.estimation.graph_step import walks
 from tfmemlens.estimation.keras_step import capture as keras_capture
 from tfmemlens.estimation.keras_step import prediction
 from tfmemlens.estimation.keras_step.capture import error_shares
@@ -109,14 +110,14 @@ def test_what_unknown_layers_make_need_not_be_kept(lenet: PredictedStep) -> None
 
 def test_a_graph_whose_orders_agree_keeps_a_tenth() -> None:
     step = timeline(row("a", 100, 0, 1), ran=(("a", 0, 1),))
-    assert graph_capture._error_shares(step, lambda variant, late: step, 5) == (0.10, 0.10)
+    assert walks.error_shares(step, lambda variant, late: step, 5) == (0.10, 0.10)
 
 
 @pytest.mark.parametrize(
     ("threads", "device", "further"), [(1, "cpu", 0), (2, "cpu", 1), (64, "cpu", 3), (4, "gpu", 0)]
 )
 def test_no_more_than_three_further_threads_are_walked(threads: int, device: str, further: int) -> None:
-    assert graph_capture._further_threads(StepSettings(4, device=device, workers=threads)) == further
+    assert walks.further_threads(StepSettings(4, device=device, workers=threads)) == further
 
 
 def test_the_order_that_is_farthest_off_decides() -> None:
@@ -125,8 +126,8 @@ def test_the_order_that_is_farthest_off_decides() -> None:
     def walked(variant: int, late: bool) -> Timeline:
         return timeline(row("a", 80 if variant == 1 else 100, 0, 1))
 
-    assert graph_capture._error_shares(step, walked, 5) == pytest.approx((0.2, 0.10))
-    assert graph_capture._error_shares(step, walked, 1) == (0.10, 0.10)  # a session's order is known
+    assert walks.error_shares(step, walked, 5) == pytest.approx((0.2, 0.10))
+    assert walks.error_shares(step, walked, 1) == (0.10, 0.10)  # a session's order is known
 
 
 def test_a_step_after_many_others_widens_the_bar() -> None:
@@ -135,16 +136,16 @@ def test_a_step_after_many_others_widens_the_bar() -> None:
     def walked(variant: int, late: bool) -> Timeline:
         return timeline(row("a", 117 if late and variant == 0 else 100, 0, 1))
 
-    assert graph_capture._error_shares(step, walked, 1) == pytest.approx((0.10, 0.17))
+    assert walks.error_shares(step, walked, 1) == pytest.approx((0.10, 0.17))
 
 
 def test_a_graph_of_very_many_nodes_is_walked_once() -> None:
     """Each order takes as long as the first, so fifteen percent are assumed."""
     many = timeline(
         row("a", 100, 0, 1),
-        ran=tuple((f"n{index}", 0.0, 1.0) for index in range(graph_capture._MAX_REORDERED_NODES + 1)),
+        ran=tuple((f"n{index}", 0.0, 1.0) for index in range(walks._MAX_REORDERED_NODES + 1)),
     )
-    shares = graph_capture._error_shares(many, lambda variant, late: pytest.fail("walked"), 5)
+    shares = walks.error_shares(many, lambda variant, late: pytest.fail("walked"), 5)
     assert shares == (0.15, 0.15)
 
 
@@ -158,7 +159,7 @@ def test_other_pasts_of_the_allocator_widen_a_traced_step_by_what_they_add() -> 
         recording.allocate(MIB)
         return timeline(row("a", 112 if len(begun) == 2 else 90, 0, 1))
 
-    pasts, more = graph_capture._further_pasts(step, RecordedPool(), walked)
+    pasts, more = walks.further_pasts(step, RecordedPool(), walked)
     assert more == pytest.approx(0.12)
     assert len(pasts) == len(begun) == 4 and all(len(calls) == 1 for calls in pasts)
     assert len({tuple(blocks) for blocks in begun}) == 4
@@ -167,7 +168,7 @@ def test_other_pasts_of_the_allocator_widen_a_traced_step_by_what_they_add() -> 
 def test_near_miss_pasts_that_take_less_widen_nothing() -> None:
     step = timeline(row("a", 100, 0, 1), ran=(("a", 0, 1),))
     lower = timeline(row("a", 90, 0, 1))
-    assert graph_capture._further_pasts(step, RecordedPool(), lambda *given, **named: lower)[1] == 0
+    assert walks.further_pasts(step, RecordedPool(), lambda *given, **named: lower)[1] == 0
 
 
 @pytest.mark.parametrize("ops, count", [(1_999, 9), (2_000, 2), (20_000, 0)])
@@ -228,8 +229,8 @@ def test_a_graphs_bar_reaches_up_for_half_of_what_pasts_add_and_its_limit_for_al
 ) -> None:
     """Downwards it reaches as far as other orders do."""
     limits: list[float] = []
-    monkeypatch.setattr(graph_capture, "_further_pasts", lambda *_: ([], more))
-    monkeypatch.setattr(graph_capture, "_error_shares", lambda *_: (0.12, 0.10))
+    monkeypatch.setattr(walks, "further_pasts", lambda *_: ([], more))
+    monkeypatch.setattr(walks, "error_shares", lambda *_: (0.12, 0.10))
     monkeypatch.setattr(
         graph_capture, "needed_limit", lambda calls, peak, share, *_, **__: limits.append(share)
     )
@@ -252,7 +253,7 @@ def test_a_step_that_takes_more_later_is_told_as_that_and_its_bar_holds_the_firs
         size = later if late else young
         return timeline(row("a", size, 0, 1), ran=(("a", 0, 1),))
 
-    monkeypatch.setattr(graph_capture, "of_graph", walked)
+    monkeypatch.setattr(walks, "of_graph", walked)
     settings = StepSettings(2, threads=1, workers=1, onednn=False)
     found = estimate_graph(UNET, settings, ["Adam"])
     (step,) = found.timelines
@@ -292,7 +293,7 @@ def of_paces(monkeypatch: pytest.MonkeyPatch, path: str, slower: int, faster: in
         size = {0.5: slower, 1.0: 100, 2.0: faster}[pace]
         return timeline(row("a", size, 0, 1), ran=(("a", 0, 1),))
 
-    monkeypatch.setattr(graph_capture, "of_graph", walked)
+    monkeypatch.setattr(walks, "of_graph", walked)
     settings = StepSettings(2, threads=1, workers=1, onednn=False)
     (found,) = estimate_graph(path, settings).timelines
     return found

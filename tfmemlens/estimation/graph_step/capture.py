@@ -4,26 +4,22 @@ measurement.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
-from random import Random
+from collections.abc import Iterator, Mapping, Sequence
 
 from tfmemlens.errors import Unpredictable, UsageError
-from tfmemlens.estimation.allocator_pasts import FEW_PASTS, old_blocks, pasts_to_try
 from tfmemlens.estimation.conditions import GPU_NOTE, ONEDNN_ERROR, check_no_xla, gpu_shares, settled
 from tfmemlens.estimation.error_bar import drawn_in
 from tfmemlens.estimation.graph_step.captured_variables import check, effects, is_function, with_variables
-from tfmemlens.estimation.graph_step.executor import NOT_FOLLOWED, TURNS_UNKNOWN
 from tfmemlens.estimation.graph_step.inlining import inlined
 from tfmemlens.estimation.graph_step.kernels import is_known
-from tfmemlens.estimation.graph_step.rewriting import is_ordered
-from tfmemlens.estimation.graph_step.session import (
-    STEPS,
-    candidates,
-    first_region,
-    of_graph,
-    reached,
-    resolved,
+from tfmemlens.estimation.graph_step.session import candidates, reached, resolved
+from tfmemlens.estimation.graph_step.walks import (
+    MIN_ERROR_SHARE,
+    TRACE_IT,
+    StepToWalk,
+    Walked,
+    further_threads,
+    walk_all,
 )
 from tfmemlens.estimation.needed_limit import (
     LIMIT_NOTE,
@@ -32,7 +28,6 @@ from tfmemlens.estimation.needed_limit import (
     arrays_note,
     needed_limit,
 )
-from tfmemlens.knowledge.bfc import Call, RecordedPool
 from tfmemlens.knowledge.ops import roles
 from tfmemlens.knowledge.ops.origin import behind
 from tfmemlens.knowledge.ops.table import Output, those
@@ -40,43 +35,30 @@ from tfmemlens.model.capture import Capture, Hints, Source
 from tfmemlens.model.graph import Graph, Node
 from tfmemlens.model.line import ReadNote
 from tfmemlens.model.settings import StepSettings
-from tfmemlens.model.timeline import Timeline
+from tfmemlens.model.timeline import NeededLimit, Timeline
 from tfmemlens.units import human
 from tfmemlens.values import replace
 
-MIN_ERROR_SHARE, ONE_ORDER_ERROR_SHARE = 0.10, 0.15
-"""With the spread of five orders, but at least 0.05, 94 % of the real peaks were within the bar of nets that
-it was made with (scripts/benchmarks/simulate.py), and two of four that it had not seen; for graphs with so
-many nodes that one order must do, the second.
+_LIMIT_SHARE = 0.13
+"""The bar that a limit is found with at least: of 12 graphs of TensorFlow 1.15 with a tenth more than the
+peak as their limit three failed, of 16 with a tenth to a sixth more none; with 0.15 those of two further sets
+came to 1.29 times their peaks in the median.
 """
 _THREAD_ERROR = 0.05
 """For each thread beyond the first: a graph was predicted 8 % too low on two."""
-_MAX_FURTHER_THREADS = 3
-"""Nothing was measured on more than four."""
-_SEEDS = 3
-"""How often a step is walked through on several threads: ops take longer or shorter each time."""
 _LOOSE = 0.5
 """How much of what other pasts of the allocator add to the peak the bar reaches up for. Of 135 graphs of all
 sets of scripts/benchmarks/predictions.py 33 had pasts that add more than a tenth, up to 44 %. Of these one
 lay above half of it and what the bar has beside it (a past of 11 %, the truth 19 % above), as it did with the
 whole, and none was lower for it: 96 % of the 135 lie inside either way.
 """
-_LIMIT_SHARE = 0.13
-"""The bar that a limit is found with at least: of 12 graphs of TensorFlow 1.15 with a tenth more than the
-peak as their limit three failed, of 16 with a tenth to a sixth more none; with 0.15 those of two further sets
-came to 1.29 times their peaks in the median.
-"""
 RECORDED_ERROR_SHARE = 0.17
 """Three small subclassed models in TensorFlow 2.11 and 2.21 were predicted 13 to 16 % too high."""
-_FIRST = 2
-"""Steps of a training that is young: no kernel has run often enough to count as cheap."""
 _LATER_MORE = (
     "that is what a step takes after some others: the first take about {}; then TensorFlow has found which"
     " kernels are cheap, runs these first, and what a loop's gradients are summed from waits"
 )
 """A language model of two LSTM layers took 93 MiB in its first four steps, and 248 within twelve."""
-_ORDERS = 5
-_MAX_REORDERED_NODES = 20_000
 _MAX_REMARKS = 5
 _NO_END = roles.STORED | roles.FEEDS | roles.ASSIGNS | those(lambda op: op.output is Output.NOTHING)
 _CHECKPOINTS = frozenset("SaveV2 RestoreV2 MergeV2Checkpoints ShardedFilename".split())
@@ -101,113 +83,71 @@ def capture(
     chosen = chosen or (effects(graph) if held and settings.training else []) or _default(graph, settings)
     shapes = _shapes(graph, settings)
     _check(graph, chosen, shapes)
-    remarks: list[str] = []
-    unknown: dict[str, int] = {}
-
-    pool = RecordedPool(first_region(graph.version))
-    further = _further_threads(settings)
-
-    def walked(
-        variant: int,
-        onednn: bool = bool(settings.onednn),
-        recording: RecordedPool | None = None,
-        old_blocks: Sequence[int] = (),
-        seed: int | None = None,
-        late: bool = False,
-        steps: int = STEPS,
-        pace: float = 1.0,
-    ) -> Timeline:
-        """With one node at a time, or with several for as long as the seed has it."""
-        return of_graph(
-            graph, chosen, settings.batch, shapes=shapes, device=settings.device,
-            limit_bytes=settings.limit_bytes,
-            threads=settings.threads or 1, optimized=recorded, held_inputs=held, variant=variant,
-            notes=remarks, unknown=unknown, onednn=onednn, l3_bytes=settings.l3_bytes, pool=recording,
-            samples=settings.samples, old_blocks=old_blocks,
-            workers=1 if seed is None else 1 + further, chance=Random(seed), late=late, steps=steps,
-            pace=pace,
-        )  # fmt: skip
-
-    timeline = alone = walked(0, recording=pool)
-    _check_end(remarks)
-    small = len(alone.executions.node) <= _MAX_REORDERED_NODES
-    first, after, paces = None, None, list[int]()
-    if small:
-        later = RecordedPool(pool.first_region_bytes)
-        after = walked(0, recording=later, late=True)
-        paces = _at_other_paces(graph, after.peak_bytes, walked)
-        if after.peak_bytes > (1 + MIN_ERROR_SHARE) * alone.peak_bytes:
-            first, timeline, alone, pool = walked(0, steps=_FIRST), after, after, later
-            walked = partial(walked, late=True)
-    if further:
-        timeline = _middle([walked(0, seed=seed) for seed in range(_SEEDS if small else 1)])
-    pasts, loose = _further_pasts(alone, pool, walked)
-    others = _error_shares(
-        timeline,
-        lambda variant, late: (
-            after
-            if after and late and not further  # walked already
-            else walked(variant, seed=variant if further else None, late=late or bool(first))
-        ),
-        1 if is_ordered(graph) and not further else _ORDERS,
-    )
-    apart = [peak / max(timeline.peak_bytes, 1) - 1 for peak in paces]
-    others = max(others[0], *(-each for each in apart), 0.0), max(others[1], *apart, 0.0)
-    made = RECORDED_ERROR_SHARE if recorded else 0.0
-    beside = _THREAD_ERROR * further
+    found = walk_all(StepToWalk(graph, chosen, settings, shapes, recorded, held))
     convolves = settings.device == "cpu" and settings.onednn is not False and _convolves(graph, chosen)
-    if convolves:
-        beside += ONEDNN_ERROR
-    share = min(max(*others, made, loose) + beside, 1.0)
-    lower, upper = (
-        min(max(other, made) + beside, 1.0) for other in (others[0], max(others[1], _LOOSE * loose))
-    )
-    _check_what_is_known(graph, unknown, round(share * timeline.peak_bytes))
-    if settings.device == "gpu":
-        lower, upper = gpu_shares(settings, share)
-    elif not unknown:
-        lower, upper = drawn_in(lower, upper)
-    if convolves and not settings.onednn:
-        least = walked(0, onednn=True, seed=0 if further else None).peak_bytes
-        lower = max(lower, 1 - (1 - lower) * least / max(timeline.peak_bytes, 1))
-    if first:
-        lower = max(lower, 1 - (1 - MIN_ERROR_SHARE) * first.peak_bytes / max(timeline.peak_bytes, 1))
+    share, lower, upper = _shares(found, convolves)
+    _check_what_is_known(graph, found.step.unknown, round(share * found.timeline.peak_bytes))
+    lower, upper = _bar(found, share, lower, upper, convolves)
+    needed = _needed_limit(found, share) if settings.device == "cpu" else None
     said = [conditions.line, *([GPU_NOTE] if settings.device == "gpu" else [])]
-    needed = None
     if settings.device == "cpu":
-        fed = _fed_bytes(timeline, graph) if held and not settings.samples else 0
-        needed = needed_limit(
-            [pool.calls, *pasts],
-            timeline.peak_bytes,
-            max(share, _LIMIT_SHARE),
-            fed,
-            pool.first_region_bytes,
-            one_by_one=held and not further,
-        )
-        note = SESSION_LIMIT_NOTE
-        if held:
-            note = arrays_note(settings.samples) if settings.samples else LIMIT_NOTE
-        said.insert(0, note if needed else UNTRIED_LIMIT_NOTE)
-    if first:
-        said.append(_LATER_MORE.format(human(first.peak_bytes)))
-    told = [*_notes(graph, chosen, settings, bool(fetches)), *said, *remarks[:_MAX_REMARKS]]
-    notes = tuple(ReadNote(text) for text in told)
+        said.insert(0, _limit_note(found.step) if needed else UNTRIED_LIMIT_NOTE)
+    if found.first:
+        said.append(_LATER_MORE.format(human(found.first.peak_bytes)))
+    remarks = found.step.remarks[:_MAX_REMARKS]
+    told = [*_notes(graph, chosen, settings, bool(fetches)), *said, *remarks]
     return Capture(
         source,
-        timelines=(replace(timeline, error_share=upper, lower_error_share=lower, needed_limit=needed),),
+        timelines=(replace(found.timeline, error_share=upper, lower_error_share=lower, needed_limit=needed),),
         graph=graph,
-        notes=notes,
+        notes=tuple(ReadNote(text) for text in told),
         hints=Hints(batch=settings.batch, limit_bytes=settings.limit_bytes),
     )
 
 
-def _further_threads(settings: StepSettings) -> int:
-    return min((settings.workers or 1) - 1, _MAX_FURTHER_THREADS) if settings.device == "cpu" else 0
+def _shares(found: Walked, convolves: bool) -> tuple[float, float, float]:
+    """What a limit is found with, and how far below and above the peak the truth may lie, as shares of it."""
+    made = RECORDED_ERROR_SHARE if found.step.recorded else 0.0
+    beside = _THREAD_ERROR * found.step.further + (ONEDNN_ERROR if convolves else 0.0)
+    share = min(max(found.below, found.above, made, found.loose) + beside, 1.0)
+    lower, upper = (
+        min(max(other, made) + beside, 1.0) for other in (found.below, max(found.above, _LOOSE * found.loose))
+    )
+    return share, lower, upper
 
 
-def _middle(timelines: Sequence[Timeline]) -> Timeline:
-    """The one whose peak lies in the middle."""
-    return sorted(timelines, key=lambda timeline: timeline.peak_bytes)[len(timelines) // 2]
+def _bar(found: Walked, share: float, lower: float, upper: float, convolves: bool) -> tuple[float, float]:
+    """The same with what is known of the device and of kinds of step."""
+    settings, peak = found.step.settings, max(found.timeline.peak_bytes, 1)
+    if settings.device == "gpu":
+        lower, upper = gpu_shares(settings, share)
+    elif not found.step.unknown:
+        lower, upper = drawn_in(lower, upper)
+    if convolves and not settings.onednn:
+        least = found.step.walk(onednn=True, seed=0 if found.step.further else None).peak_bytes
+        lower = max(lower, 1 - (1 - lower) * least / peak)
+    if found.first:
+        lower = max(lower, 1 - (1 - MIN_ERROR_SHARE) * found.first.peak_bytes / peak)
+    return lower, upper
+
+
+def _needed_limit(found: Walked, share: float) -> NeededLimit | None:
+    step, timeline = found.step, found.timeline
+    fed = _fed_bytes(timeline, step.graph) if step.held and not step.settings.samples else 0
+    return needed_limit(
+        [found.pool.calls, *found.pasts],
+        timeline.peak_bytes,
+        max(share, _LIMIT_SHARE),
+        fed,
+        found.pool.first_region_bytes,
+        one_by_one=step.held and not step.further,
+    )
+
+
+def _limit_note(step: StepToWalk) -> str:
+    if not step.held:
+        return SESSION_LIMIT_NOTE
+    return arrays_note(step.settings.samples) if step.settings.samples else LIMIT_NOTE
 
 
 def _fed_bytes(timeline: Timeline, graph: Graph) -> int:
@@ -233,88 +173,14 @@ def _check_what_is_known(graph: Graph, unknown: Mapping[str, int], bar_bytes: in
     raise Unpredictable(
         f"the graph cannot be predicted: {op} ({heaviest}){more} may hold {human(weight)} or more in a way"
         f" that is not known, and the error bar is {human(bar_bytes)}",
-        _TRACE_IT,
+        TRACE_IT,
     )
-
-
-def _check_end(remarks: Sequence[str]) -> None:
-    """Raises Unpredictable where a step was not followed to its end, since its peak may not have come yet,
-    and where it is not known how often a loop runs.
-    """
-    for remark in remarks:
-        if remark.startswith((NOT_FOLLOWED, TURNS_UNKNOWN)):
-            raise Unpredictable(f"the graph cannot be predicted: {remark}", _TRACE_IT)
-
-
-_TRACE_IT = "trace one step with a small batch, and ask `tfmemlens fit` for the others"
 
 
 def _plain(graph: Graph, fetches: Sequence[str], recorded: bool) -> tuple[Graph, list[str]]:
     """Without functions: rows, laws and pages then speak of the same nodes."""
     flat, names = inlined(graph, resolved(graph, fetches), calls_stay=recorded)
     return flat, list(names)
-
-
-def _error_shares(
-    timeline: Timeline, walked: Callable[[int, bool], Timeline], orders: int
-) -> tuple[float, float]:
-    """How far below and above the peak those of other orders lie in which TensorFlow may visit the readers of
-    a tensor, and that of a step after many others.
-    """
-    if len(timeline.executions.node) > _MAX_REORDERED_NODES:
-        return ONE_ORDER_ERROR_SHARE, ONE_ORDER_ERROR_SHARE
-    others = [walked(variant, False).peak_bytes for variant in range(1, orders)]
-    others.append(walked(0, True).peak_bytes)
-    apart = [round(other / max(timeline.peak_bytes, 1) - 1, 3) for other in others]
-    return max(MIN_ERROR_SHARE, *(-share for share in apart)), min(max(MIN_ERROR_SHARE, *apart), 1.0)
-
-
-def _at_other_paces(graph: Graph, peak: int, walked: Callable[..., Timeline]) -> list[int]:
-    """What a step takes, after many others, of a graph with loops on processors that run small kernels
-    slower and faster than the one that was measured, and where no kernel counts as cheap yet. Raises
-    Unpredictable where these are no one figure.
-    """
-    if not any(node.op in roles.NEXTS for node in graph):
-        return []
-    peaks = [walked(0, late=True, pace=pace).peak_bytes for pace in _PACES]
-    peaks.append(walked(0, steps=_FIRST).peak_bytes)
-    low, high = min(peak, *peaks), max(peak, *peaks)
-    if high > _ONE_FIGURE * low:
-        raise Unpredictable(
-            f"the graph cannot be predicted: after some steps it takes about {human(low)} or {human(high)},"
-            " by how fast the processor runs the small kernels of its loops",
-            "trace one step after a hundred others; most likely a limit of"
-            f" {human(round((1 + _SURE_SHARE) * high))} serves either",
-        )
-    return peaks
-
-
-_PACES = (0.5, 2.0)
-"""A kernel counts as cheap by its time: of how many bytes that is was measured on one processor."""
-_SURE_SHARE = 0.15
-"""What a limit holds beyond the higher figure of two: as much more has served 16 graphs of 16."""
-_ONE_FIGURE = 1.5
-"""Of 39 graphs with loops two were further apart: one took 141 MiB, of 141 and 391; the other 93 at first and
-248 within twelve steps, of 162 and 254.
-"""
-
-
-def _further_pasts(
-    timeline: Timeline, pool: RecordedPool, walked: Callable[..., Timeline]
-) -> tuple[list[Sequence[Call]], float]:
-    """The calls of the same step after other pasts of the allocator, and how much more of the peak its chunks
-    take after these than after none: one of up to twice the request is not split.
-    """
-    largest = max(timeline.table.size_bytes, default=0)
-    count = min(pasts_to_try(len(timeline.executions.node)), FEW_PASTS)
-    pasts: list[Sequence[Call]] = []
-    highest = timeline.peak_bytes
-    for number in range(1, 1 + count):
-        other = RecordedPool(pool.first_region_bytes)
-        found = walked(0, recording=other, old_blocks=old_blocks(number, largest))
-        highest = max(highest, found.peak_bytes)
-        pasts.append(other.calls)
-    return pasts, min(highest / max(timeline.peak_bytes, 1) - 1, 1.0)
 
 
 def _check(graph: Graph, fetches: Sequence[str], shapes: Mapping[str, Sequence[int | None]]) -> None:
@@ -425,7 +291,7 @@ def _notes(graph: Graph, fetches: Sequence[str], settings: StepSettings, named: 
         f" and {len(fetches) - 3} more" if len(fetches) > 3 else ""
     )
     why = "" if named else ", chosen because it updates most variables; --fetch names another"
-    further = _further_threads(settings)
+    further = further_threads(settings)
     at_once = f"up to {1 + further} ops at once" if further else "one op at a time"
     yield (
         f"predicted from the graph, not measured: a step that computes {shown}{why}; {at_once} on a"

@@ -4,7 +4,6 @@ measurement.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 from tfmemlens.errors import Unpredictable, UnreadableInput, UsageError
@@ -239,7 +238,7 @@ def _waiting_bytes(predicted: PredictedStep) -> int:
 
 
 def _sums_may_take(predicted: PredictedStep) -> tuple[int, int]:
-    """The peak where none of the gradients that are summed in parts waits for the others, and where all do."""
+    """The peak where none of the gradients that are summed in parts waits for others, and where all do."""
     waiting = _waiting_for_sums(predicted)
     peak, summed = predicted.timeline.peak_bytes, predicted.step.tape.partly_summed
     least = peak - sum(waiting.values())
@@ -250,12 +249,13 @@ def _sums_may_take(predicted: PredictedStep) -> tuple[int, int]:
 def _waiting_for_sums(predicted: PredictedStep) -> dict[Sizes, int]:
     """Gradients at the peak that wait to be summed in parts, in bytes by their shape."""
     timeline, summed = predicted.timeline, predicted.step.tape.partly_summed
-    table, waiting = timeline.table, Counter[Sizes]()
-    for row in timeline.alive_after(timeline.peak_index) if summed else ():
-        shape = table.shape[row] or ()
-        if table.op[row] == "StridedSliceGrad" and shape in summed:
-            waiting[shape] += table.size_bytes[row]
-    return waiting
+    table = timeline.table
+    alive = timeline.alive_after(timeline.peak_index) if summed else []
+    rows = [row for row in alive if table.op[row] == "StridedSliceGrad"]
+    waiting = {
+        shape: sum(table.size_bytes[row] for row in rows if table.shape[row] == shape) for shape in summed
+    }
+    return {shape: size for shape, size in waiting.items() if size}
 
 
 def _check_sums(network: Network, predicted: PredictedStep) -> None:
@@ -273,8 +273,8 @@ def _check_sums(network: Network, predicted: PredictedStep) -> None:
     )
     raise Unpredictable(
         f"{network.path or network.name} cannot be predicted: {owner} calls its layer once a time step, and a"
-        f" step takes between {human(least)} and {human(most)}, by how many of the gradients of all these calls"
-        " wait to be summed, which is chance",
+        f" step takes between {human(least)} and {human(most)}, by how many of the gradients of all these"
+        " calls wait to be summed, which is chance",
         "a Dense layer works on the last axis by itself, so TimeDistributed around it is not needed; else"
         f" measure some runs of the program, and give it {human(most)} or more",
     )
