@@ -9,6 +9,7 @@ from tfmemlens.estimation.keras_step.losses import loss_of, losses_of
 from tfmemlens.estimation.keras_step.lowering import LoweringContext, known, lower
 from tfmemlens.estimation.keras_step.lowering._context import EITHER, cast, sizes_of, time_in_front
 from tfmemlens.estimation.keras_step.penalties import Penalty, penalty_of, penalty_of_activity, seeds_of
+from tfmemlens.estimation.keras_step.summing import sum_in_variables
 from tfmemlens.estimation.keras_step.tape import Tape, TapeValue
 from tfmemlens.estimation.needed_limit import FETCHED_BATCHES
 from tfmemlens.knowledge.half_products import widened
@@ -119,6 +120,8 @@ def build(
                     )
     read_by_nobody = training and network.metrics is not None
     step.tape.prune(_best_classes(step, network.metrics or ()) if read_by_nobody else outputs)
+    if device == "cpu":
+        sum_in_variables(step.tape)
     if step.tape.scatters:
         _copy_tables_first(step.tape)
     if device == "cpu":
