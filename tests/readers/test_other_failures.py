@@ -300,6 +300,54 @@ def test_a_ladder_belongs_to_the_failure_that_follows() -> None:
     assert len(failure.driver_failures) == 2
 
 
+PINNING = "\n".join(
+    f"failed to alloc {size} bytes on host: CUDA_ERROR_OUT_OF_MEMORY: out of memory\n"
+    f"could not allocate pinned host memory of size: {size}"
+    for size in (4294967296, 3865470464)
+)
+BAR = " 50/50 [==============================] - 2s 40ms/step - loss: 0.4"
+ILLEGAL = "Error polling for event status: failed to query event: CUDA_ERROR_ILLEGAL_ADDRESS: an illegal"
+
+
+@pytest.mark.parametrize("refused", [LADDER, PINNING])
+@pytest.mark.parametrize("below", ["Global step = 0, loss = 2.3", BAR, ILLEGAL])
+def test_refusals_above_steps_or_a_kernels_failure_are_none(refused: str, below: str) -> None:
+    capture = read(f"{refused}\n{below}")
+    assert not capture.incidents
+    assert len(capture.surroundings.refusals) in (2, 4)
+
+
+@pytest.mark.parametrize("refused", [LADDER, PINNING])
+@pytest.mark.parametrize("text", ["{}", BAR + "\n{}", "{}\nThe run ends there.", "{}\nKilled"])
+def test_refusals_that_nothing_goes_on_below_may_be_the_failure(refused: str, text: str) -> None:
+    assert read(text.format(refused)).incidents
+
+
+def test_a_kernels_failure_is_told_before_the_refusals_above_it() -> None:
+    report = pipeline.explain(f"Epoch 1/9\n{PINNING}\n{BAR}\nEpoch 2/9\n{ILLEGAL}")
+    assert "a kernel on the GPU crashed" in report.verdict
+    told = [finding.headline for finding in report.findings]
+    assert any(
+        each.startswith("not what failed: the driver refused 4.00 GiB of pinned host") for each in told
+    )
+
+
+def test_pinned_memory_that_was_had_in_parts_asks_for_nothing() -> None:
+    report = pipeline.explain(f"{PINNING}\nGlobal step = 0, loss = 2.3")
+    assert report.verdict.startswith("No failure: the GPU's driver would not pin so much host RAM")
+    assert "(line 5)" in report.verdict
+    assert report.actions[0].remedy.text.startswith("nothing has to be done")
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [("hipError_t(98)", "rocminfo | grep gfx"), ("hipError_t(1)", "dmesg -T | grep -i xid")],
+)
+def test_a_kernel_that_was_not_built_for_this_gpu(code: str, words: str) -> None:
+    report = pipeline.explain(f"XlaRuntimeError: INTERNAL: Failed to launch ROCm kernel: add_1: {code}\n")
+    assert words in (report.actions[0].remedy.code or "")
+
+
 def test_algorithms_that_got_no_workspace_are_one_failure_of_the_library() -> None:
     failure = incident(
         "NotFoundError: Graph execution error:\n\nNode: 'net/conv_a/Conv2D'\nNo algorithm worked!  Error"

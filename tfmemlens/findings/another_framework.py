@@ -61,6 +61,7 @@ _IN_32_BITS = "where 32 bits hold it"
 _OF_A_SOLVER = "a solver of differential equations"
 _OF_THREADS = "no further thread"
 _A_CALL = "a call of the cloud function"
+_KIND_OF_GPU = "does not know this kind of GPU"
 _HELP = {
     own_gpu.TWO_GPUS: own_gpu.ONE_CONFIGURATION,
     _A_COMPILER: Remedy(
@@ -193,7 +194,7 @@ _HELP = {
         "converter.optimizations = [tf.lite.Optimize.DEFAULT]",
         slug="convert-anew",
     ),
-    "does not know this kind of GPU": Remedy(
+    _KIND_OF_GPU: Remedy(
         "see which ptxas comes first on PATH (a warning like `ptxas does not support CC ...` names the GPU's"
         " compute capability): take one of a CUDA that knows this GPU, with a driver that is as new, or the"
         " wheels that bring CUDA with them",
@@ -480,8 +481,9 @@ def check(case: Case) -> Iterator[Finding]:
                         case,
                         _on_that_disk(_as_long_as_fits(_of_xla(_in_node(case, remedy), line), line), line),
                     )
-                    for words, remedy in _HELP.items()
+                    for words, remedy in (*_HELP.items(), *_of_rocm(line))
                     if words in what
+                    and not (words == _KIND_OF_GPU and _of_rocm(line))
                     and not (words == _PREPARE and _OF_NO_SHAPE.search(line.text))
                     and not (words == _A_GRAPH and _grew(case, what, line))
                 ),
@@ -491,6 +493,18 @@ def check(case: Case) -> Iterator[Finding]:
     yield from _kernel_died(case)
 
 
+def _of_rocm(line: Line) -> tuple[tuple[str, Remedy], ...]:
+    """What helps where no code was built for AMD's GPU, which has no ptxas."""
+    return (("know this kind of GPU", _BUILT_FOR_THIS),) if _ROCM.search(line.text) else ()
+
+
+_ROCM = regex(r"\bhipError|\bROCm\b|\bHIP\b")
+_BUILT_FOR_THIS = Remedy(
+    "compare the GPU's own name (gfx...) with those that the framework was built for, and take a build that"
+    " lists it; then run one small operation. A batch, a sequence or a share of memory changes nothing",
+    "rocminfo | grep gfx",
+    slug="matching-driver",
+)
 _OF_A_DISK = regex(r"\bdisk\b|\binodes\b|\bcheckpoint could not be written\b")
 _MAKES_ROOM = regex(
     r"(?i)\b(?:dis[ck]s?|drives?|volumes?|space|quota|inodes?|free(?:d|ing)?|delet\w+|clean\w*|clear\w*"

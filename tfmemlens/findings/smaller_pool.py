@@ -4,28 +4,32 @@ What it means: BFC asks the driver for a region, and after each refusal for 90 %
 refusals at the start ends no run; it says that something else held part of the device, or that the pool was
 to be the whole of it, of which the driver and a desktop keep some. A first request of a TiB and more follows
 a figure of free memory that no GPU has, which the driver told: it says nothing of others.
-When it fires: the log has such refusals, steps follow them, and nothing failed; or the first request that was
-refused is of a TiB and more, whatever follows.
+Pinned host RAM and unified memory are asked for in the same way.
+When it fires: the log has such refusals, steps follow them, and nothing failed, or a kernel did; or the first
+request that was refused is of a TiB and more, whatever follows.
 What to do: ask for a smaller part where nearly all was asked for; take releases that match where the figure
 is no GPU's; else see who holds the device, before a larger batch needs the rest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tfmemlens.findings.support import code_snippets, part_for_jax
 from tfmemlens.findings.support.part_for_jax import Part
 from tfmemlens.findings.support.rows import requests
 from tfmemlens.findings.support.situation import JAX, framework_name, framework_of
+from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.line import Line
-from tfmemlens.units import human_size
+from tfmemlens.units import Size, human_size
 
 BASIS = Basis.FIGURES
 EXPLAINS = "no bytes"
+
+Refusal = tuple[Size, Line]
 
 
 _NEARLY_ALL = 0.9
@@ -34,12 +38,84 @@ _NEARLY_ALL = 0.9
 
 def check(case: Case) -> Iterator[Finding]:
     yield from _by_a_wrong_figure(case)
-    refused = case.capture.surroundings.refusals
-    if case.moments or not refused:
+    told = case.capture.surroundings
+    if case.moments or not told.refusals:
         return
-    size, line = max(refused, key=lambda refusal: refusal[0].bytes)
-    times = f" ({len(refused)} refusals, each for less)" if len(refused) > 1 else ""
+    if told.elsewhere:
+        yield _beside_what_ended_it(told)
+        return
+    of_pool = [each for each in told.refusals if _OF_A_REGION in each[1].text]
+    if of_pool:
+        yield _of_pool(case, of_pool)
+    else:
+        yield _of_the_host(told)
+
+
+_OF_A_REGION = "from device"
+_UNIFIED = "unified memory"
+
+
+def _largest(refused: Sequence[Refusal]) -> Refusal:
+    return max(refused, key=lambda refusal: refusal[0].bytes)
+
+
+def _times(refused: Sequence[Refusal]) -> str:
+    return f" ({len(refused)} refusals, each for less)" if len(refused) > 1 else ""
+
+
+def _beside_what_ended_it(told: Surroundings) -> Finding:
+    """The refusals of a text in which a line of another kind says what failed."""
+    size, line = _largest(told.refusals)
+    what = "unified memory" if _UNIFIED in line.text else "pinned host RAM"
+    if _OF_A_REGION in line.text:
+        what = "a region of the pool"
+    return Finding(
+        severity=Severity.NOTE,
+        headline=(
+            f"not what failed: the driver refused {human_size(size)} of {what}{_times(told.refusals)}; after"
+            " a refusal less is asked for, and by itself such a line ends no run"
+        ),
+        evidence=(Evidence("the largest refusal", line),),
+    )
+
+
+def _of_the_host(told: Surroundings) -> Finding:
+    """The driver would not pin so much host RAM: the pool for copies got by with less."""
+    size, line = _largest(told.refusals)
+    on = _went_on(told, told.refusals[-1][1])
+    what = "give so much unified memory" if _UNIFIED in line.text else "pin so much host RAM"
+    return Finding(
+        severity=Severity.FACTOR,
+        headline=(
+            f"no failure: the GPU's driver would not {what}: {human_size(size)}{_times(told.refusals)}; less"
+            f" was asked for, and the run went on{f' ({on.place})' if on else ''}"
+        ),
+        evidence=(
+            Evidence("the largest refusal", line),
+            *((Evidence("the run goes on", on),) if on else ()),
+        ),
+        remedies=(_NOTHING_TO_DO,),
+    )
+
+
+_NOTHING_TO_DO = Remedy(
+    "nothing has to be done while it runs. If it ends later, the last lines of its log tell why: explain"
+    " those, not these",
+    slug="read-the-log",
+)
+
+
+def _went_on(told: Surroundings, refusal: Line) -> Line | None:
+    """The first line below a refusal that shows steps."""
+    lines = [*(line for _, line in told.steps), *(each.line for each in told.progress)]
+    below = [line for line in lines if line.source == refusal.source and line.number > refusal.number]
+    return min(below, key=lambda line: line.number, default=None)
+
+
+def _of_pool(case: Case, refused: Sequence[Refusal]) -> Finding:
+    size, line = _largest(refused)
     asked = _asked_for_all(case)
+    on = _went_on(case.capture.surroundings, refused[-1][1])
     why = "most likely something else holds part of the GPU"
     if size.bytes >= _NO_GPU:
         why = (
@@ -51,15 +127,16 @@ def check(case: Case) -> Iterator[Finding]:
             f"JAX is told to take {asked.words} ({asked.line.place}), of which the driver and a desktop keep"
             " some"
         )
-    yield Finding(
+    return Finding(
         severity=Severity.FACTOR,
         headline=(
-            f"no failure: the driver refused the pool {human_size(size)}{times}, and the run went on"
-            f" with less; {why}"
+            f"no failure: the driver refused the pool {human_size(size)}{_times(refused)}, and the run went"
+            f" on with less{f' ({on.place})' if on else ''}; {why}"
         ),
         evidence=(
             Evidence("the largest refusal", line),
             *((Evidence("the part that JAX is to take", asked.line),) if asked else ()),
+            *((Evidence("the run goes on", on),) if on else ()),
         ),
         remedies=tuple(_of_a_wrong_figure(case, line) if size.bytes >= _NO_GPU else _remedies(case, asked)),
     )
@@ -131,10 +208,13 @@ def _remedies(case: Case, asked: Part | None) -> Iterator[Remedy]:
         )
     else:
         yield Remedy(
-            "see who holds the device, and end what you do not need", "nvidia-smi", slug="see-device-users"
+            "nothing has to be done: the pool is what was left. Should a larger batch need the rest, see who"
+            " holds the device, and end what you do not need",
+            "nvidia-smi",
+            slug="see-device-users",
         )
     yield Remedy(
-        f"{'or ' if asked else ''}let {framework_name(case)} take memory as needed",
+        f"or let {framework_name(case)} take memory as needed, to be rid of the lines",
         code_snippets.growth(case.api),
         slug="growth",
     )

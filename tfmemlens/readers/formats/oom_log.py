@@ -40,13 +40,14 @@ from tfmemlens.readers.oom.device_stats import DeviceStatsCollector
 from tfmemlens.readers.oom.disguises import IndirectFailure, IndirectFailureCollector, bare_exception
 from tfmemlens.readers.oom.dump import COLLAPSED, DumpCollector
 from tfmemlens.readers.oom.eras import era_of, logged_in
+from tfmemlens.readers.oom.going_on import is_below, refusals
 from tfmemlens.readers.oom.host_figures import HostFigures
 from tfmemlens.readers.oom.host_rise import HostRise
 from tfmemlens.readers.oom.incidents import incident, version_text
 from tfmemlens.readers.oom.last_errors import LastErrors
 from tfmemlens.readers.oom.line_profile import LineProfile
 from tfmemlens.readers.oom.named_devices import named
-from tfmemlens.readers.oom.other_failures import BY_A_SUPERVISOR, CUDNN_VERSION
+from tfmemlens.readers.oom.other_failures import BY_A_SUPERVISOR, CUDNN_VERSION, OF_A_KERNEL
 from tfmemlens.readers.oom.ranking import merge_ranks, order
 from tfmemlens.readers.oom.repeats import Repeats
 from tfmemlens.readers.oom.report import ReportCollector
@@ -335,20 +336,21 @@ class _Stream:
             self.disguises.finished.append(self.bare)
 
     def _went_on_without(self, draft: IncidentDraft) -> bool:
-        """Whether the driver refused the pool a region and steps follow: then nothing failed."""
-        refused = draft.disguises
-        if draft.tellings or draft.dumps or draft.executables or not refused:
+        """Whether all that the draft tells are refusals below which the run goes on, or a kernel's failure
+        ended it: then nothing failed there.
+        """
+        refused = refusals(draft)
+        if not refused:
             return False
-        if any(part.what != "driver" or part.size is None for part in refused):
-            return False
-        last = refused[-1].line.number
-        if self.surroundings.tried_algorithms:
+        told = self.surroundings
+        if told.tried_algorithms and any(part.what == "driver" for part in refused):
             return True  # for an algorithm that XLA tried, and it goes on with others
-        printed = self.surroundings.purposes.get("jax: a printed result")
-        went_on = [*(line for _, line in self.surroundings.steps), *([printed] if printed else [])]
-        if not any(line.number > last for line in went_on):
+        printed = told.purposes.get("jax: a printed result")
+        went_on = [*(line for _, line in told.steps), *(each.line for each in _progress(self))]
+        went_on += [printed] if printed else []
+        if not (is_below(refused, went_on) or OF_A_KERNEL & set(told.elsewhere)):
             return False
-        self.surroundings.refusals += [(part.size, part.line) for part in refused if part.size]
+        told.refusals += [(part.size, part.line) for part in refused if part.size]
         return True
 
 

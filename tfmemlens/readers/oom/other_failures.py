@@ -258,6 +258,18 @@ OUT_OF_TIME = "the batch system ended the job itself, since its time was over"
 CALL_OUT_OF_TIME = (
     "a call of the cloud function took longer than its own limit of time, and was ended for that"
 )
+NO_CODE_FOR_IT = (
+    "the code that was compiled for the GPU does not fit it: an assembler (ptxas), a driver or a build that"
+    " does not know this kind of GPU"
+)
+LAUNCH_TOO_LARGE = (
+    "a GPU kernel asks for more registers or threads than this GPU gives to one block, which is no matter of"
+    " the GPU's memory"
+)
+KERNEL_CRASHED = "a kernel on the GPU crashed or reached outside its memory"
+NO_LAUNCH = "a kernel could not be started on the GPU, and this line does not say why"
+OF_A_KERNEL = frozenset({NO_CODE_FOR_IT, LAUNCH_TOO_LARGE, KERNEL_CRASHED, NO_LAUNCH})
+"""Failures of a kernel, which had its memory."""
 BY_A_SUPERVISOR = frozenset((NO_PORT, FAILED_PROBE, NO_ANSWER, OUT_OF_TIME))
 """Ends with SIGKILL or status 137 whose reason the text states, and which is no lack of memory."""
 CUDNN_VERSION = "cuDNN's version is not the one that this TensorFlow or JAX was built for"
@@ -335,15 +347,26 @@ ELSEWHERE = {
         " 32512",
         needs="get ptxas",
     ),
-    "the code that was compiled for the GPU does not fit it: an assembler (ptxas), a driver or a build that"
-    " does not know this kind of GPU": LineRule(
+    NO_CODE_FOR_IT: LineRule(
         r"CUDA_ERROR_(?:INVALID_IMAGE|NO_BINARY_FOR_GPU|UNSUPPORTED_PTX_VERSION|INVALID_PTX)"
         r"|device kernel image is invalid|no kernel image is available for execution"
-        r"|PTX was compiled with an unsupported toolchain",
+        r"|PTX was compiled with an unsupported toolchain"
+        r"|\binvalid device function\b|\b(?:hip|cuda)Error(?:InvalidDeviceFunction|NoBinaryForGpu)\b"
+        r"|\bhipError_t\((?:98|209)\)",
         "Failed to load PTX text as a module: CUDA_ERROR_INVALID_IMAGE: device kernel image is invalid",
         "INTERNAL: cudaGetErrorString: no kernel image is available for execution on the device",
         "CUDA_ERROR_UNSUPPORTED_PTX_VERSION: the provided PTX was compiled with an unsupported toolchain.",
-        needs=("cuda_error_", "kernel image", "unsupported toolchain"),
+        "INTERNAL: Failed to launch ROCm kernel: loop_add with block dimensions: 256x1x1: hipError_t(98)",
+        "GpuLaunchKernel(Fill, n) status: Internal: invalid device function",
+        needs=(
+            "cuda_error_",
+            "kernel image",
+            "unsupported toolchain",
+            "device function",
+            "devicefunction",
+            "nobinaryforgpu",
+            "hiperror_t(",
+        ),
     ),
     "XLA did not find CUDA's libdevice": LineRule(
         r"\blibdevice(?: is required by this HLO module but was)? not found at|Can't find libdevice",
@@ -624,9 +647,7 @@ ELSEWHERE = {
         "failed call to cuInit: CUDA_ERROR_SYSTEM_DRIVER_MISMATCH: system has unsupported display driver",
         needs=("does not match dso", "version mismatch", "cuda_error_"),
     ),
-    "a GPU kernel asks for more registers or threads than this GPU gives to one block, which is no"
-    " matter of the"
-    " GPU's memory": LineRule(
+    LAUNCH_TOO_LARGE: LineRule(
         r"\btoo many resources requested for launch\b|\bCUDA_ERROR_LAUNCH_OUT_OF_RESOURCES\b"
         r"|\bcudaErrorLaunchOutOfResources\b",
         "Non-OK-status: GpuLaunchKernel(kernel, n) status: Internal: too many resources requested for launch",
@@ -651,7 +672,7 @@ ELSEWHERE = {
         "failed to query event: CUDA_ERROR_DEINITIALIZED: driver shutting down",
         needs=("deinitialized", "shutting down"),
     ),
-    "a kernel on the GPU crashed or reached outside its memory": LineRule(
+    KERNEL_CRASHED: LineRule(
         r"CUDA_ERROR_(?:ILLEGAL_ADDRESS|LAUNCH_FAILED|MISALIGNED_ADDRESS|ECC_UNCORRECTABLE"
         r"|ILLEGAL_INSTRUCTION)",
         "Error polling for event status: failed to query event: CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory"
@@ -746,7 +767,7 @@ ELSEWHERE = {
         "PBS: job killed: walltime 86437 exceeded limit 86400",
         needs=("time limit", "term_runlimit", "walltime"),
     ),
-    "a kernel could not be started on the GPU, and this line does not say why": LineRule(
+    NO_LAUNCH: LineRule(
         r"(?i)\bfunction failed to launch\b|\bfailed to launch (?:the )?(?:(?:CUDA|ROCm|HIP|GPU) )?kernel\b"
         r"(?!.*(?:out[_ ]of[_ ]memory))",
         "jaxlib.xla_extension.XlaRuntimeError: INTERNAL: the function failed to launch on the GPU",
