@@ -300,6 +300,35 @@ def test_a_ladder_belongs_to_the_failure_that_follows() -> None:
     assert len(failure.driver_failures) == 2
 
 
+FULL = (
+    "  (0) RESOURCE_EXHAUSTED:  {}.tempstate1234567; No space left on device\n"
+    "\t [[{{{{node IteratorGetNext}}}}]]\n"
+)
+GRAPH = "ResourceExhaustedError: Graph execution error:\n\n2 root error(s) found.\n"
+HINT = (
+    "Hint: If you want to see a list of allocated tensors when OOM happens, add report_tensor_allocations\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("file", "words"),
+    [
+        ("/data/cached_0.data-00000-of-00001", "tf.data's cache(/data/cached)"),
+        ("/data/model_temp/part-00000-of-00001.data-00000-of-00001", "keep fewer checkpoints"),
+    ],
+)
+def test_an_exception_whose_root_error_names_a_full_disk(file: str, words: str) -> None:
+    report = pipeline.explain(GRAPH + FULL.format(file) + HINT)
+    assert not report.case.moments
+    assert report.verdict == "No lack of memory: the disk was full."
+    assert words in report.actions[0].remedy.text
+
+
+def test_a_disk_of_another_day_is_not_what_the_exception_names() -> None:
+    report = pipeline.explain("OSError: [Errno 28] No space left on device\nThen, today:\n" + GRAPH + HINT)
+    assert report.case.moments
+
+
 PINNING = "\n".join(
     f"failed to alloc {size} bytes on host: CUDA_ERROR_OUT_OF_MEMORY: out of memory\n"
     f"could not allocate pinned host memory of size: {size}"

@@ -602,8 +602,38 @@ _ROOM_FOR_TEMPORARY = Remedy(
 )
 
 
+_CACHE = regex(r"(?P<path>[\w./~-]{1,200})_\d{1,5}\.data-\d{5}-of-\d{5}\.tempstate\d")
+"""How tf.data names the file of a cache that it has not written to its end; a checkpoint's has no number
+before `.data`.
+"""
+_LESS_IN_THE_CACHE = Remedy(
+    "the file is what tf.data's cache({path}) writes: every element of an epoch as it stands there (decoded"
+    " images take many times their files). Call cache() before they are decoded or enlarged, or not at all, or"
+    " name a path on a disk with room; delete the unfinished file. A smaller batch writes as much",
+    "df -h {folder}; ls -lh {path}_*   # then: ds.cache(...).map(decode), not ds.map(decode).cache(...)",
+    slug="room-for-files",
+)
+
+
+def _of_a_cache(line: Line) -> Remedy | None:
+    """What helps where the file that found no room is the cache of a data set."""
+    match = _CACHE.search(line.text)
+    if match is None or "/part-" in match["path"]:
+        return None
+    path = match["path"]
+    folder = path.rpartition("/")[0] or "."
+    text = _LESS_IN_THE_CACHE.text.format(path=path)
+    return replace(
+        _LESS_IN_THE_CACHE, text=text, code=(_LESS_IN_THE_CACHE.code or "").format(path=path, folder=folder)
+    )
+
+
 def _on_that_disk(remedy: Remedy, line: Line) -> Remedy:
-    """The same of the disk that the message names: that of temporary files is no checkpoint's."""
+    """The same of the disk that the message names: that of temporary files is no checkpoint's, nor is that of
+    a data set's cache.
+    """
+    if remedy.slug == "room-for-files" and (cached := _of_a_cache(line)):
+        return cached
     match = _OF_TEMPORARY.search(line.text)
     if remedy.slug != "room-for-files" or match is None or _OF_A_CHECKPOINT.search(line.text):
         return remedy

@@ -37,7 +37,7 @@ from tfmemlens.readers.oom.cleaning import Cleaned, Physical, clean, is_escaped_
 from tfmemlens.readers.oom.compiler import CompilerCollector
 from tfmemlens.readers.oom.context import Context
 from tfmemlens.readers.oom.device_stats import DeviceStatsCollector
-from tfmemlens.readers.oom.disguises import IndirectFailure, IndirectFailureCollector, bare_exception
+from tfmemlens.readers.oom.disguises import BARE, IndirectFailure, IndirectFailureCollector, bare_exception
 from tfmemlens.readers.oom.dump import COLLAPSED, DumpCollector
 from tfmemlens.readers.oom.eras import era_of, logged_in
 from tfmemlens.readers.oom.going_on import is_below, refusals
@@ -331,9 +331,18 @@ class _Stream:
         if self.worded and not (elsewhere or self.mentions[frameworks.JAX]):
             self.sentences.begin(self.worded)
             self.sentences.finished.append(self.worded)
-        elif self.bare and not (elsewhere and "Traceback" in self.bare.line.text):
+        elif self.bare and not self._told_elsewhere(self.bare):
             self.sentences.begin(self.bare)
             self.disguises.finished.append(self.bare)
+
+    def _told_elsewhere(self, bare: IndirectFailure) -> bool:
+        """Whether something else failed, where the exception's name says nothing: a traceback is of that, and
+        a line of the same status names what ran out.
+        """
+        told = self.surroundings
+        if "Traceback" in bare.line.text and (told.foreign or told.elsewhere):
+            return True
+        return any(BARE.search(line.text) for line in told.elsewhere.values())
 
     def _went_on_without(self, draft: IncidentDraft) -> bool:
         """Whether all that the draft tells are refusals below which the run goes on, or a kernel's failure
