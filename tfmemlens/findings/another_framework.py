@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 
 from tfmemlens.findings import ended_after_a_warning
 from tfmemlens.findings.growing_graph import makes_and_runs
-from tfmemlens.findings.support import code_snippets, kernel_blocks, own_gpu, part_for_jax
+from tfmemlens.findings.support import code_snippets, kernel_blocks, own_gpu, part_for_jax, remedies
 from tfmemlens.findings.support.contrasted import ended_by, without
 from tfmemlens.findings.support.heartbeats import OF_A_HEARTBEAT, after_a_silence, who_was_silent
 from tfmemlens.findings.support.program_lines import code_lines
@@ -64,12 +64,7 @@ _A_CALL = "a call of the cloud function"
 _KIND_OF_GPU = "does not know this kind of GPU"
 _HELP = {
     own_gpu.TWO_GPUS: own_gpu.ONE_CONFIGURATION,
-    _A_COMPILER: Remedy(
-        "let fewer compilers run at once (each may take 2 GB and more), or add swap; or install the wheel"
-        " that is published, and build nothing",
-        "bazel build --jobs=2 ...   # JAX's build.py: --bazel_options=--jobs=2; make -j2; MAX_JOBS=2",
-        slug="fewer-jobs",
-    ),
+    _A_COMPILER: remedies.FEWER_COMPILERS,
     _UNFINISHED: Remedy(
         "learn whether it is a matter of size: run it with a batch of 1 and fewer channels, with Activity"
         " Monitor open (its RAM is the GPU's, too, and one that swaps is slow), and once on the CPU. Where"
@@ -608,8 +603,8 @@ before `.data`.
 """
 _LESS_IN_THE_CACHE = Remedy(
     "the file is what tf.data's cache({path}) writes: every element of an epoch as it stands there (decoded"
-    " images take many times their files). Call cache() before they are decoded or enlarged, or not at all, or"
-    " name a path on a disk with room; delete the unfinished file. A smaller batch writes as much",
+    " images take many times their files). Call cache() before they are decoded or enlarged, or not at all,"
+    " or name a path on a disk with room; delete the unfinished file. A smaller batch writes as much",
     "df -h {folder}; ls -lh {path}_*   # then: ds.cache(...).map(decode), not ds.map(decode).cache(...)",
     slug="room-for-files",
 )

@@ -528,6 +528,9 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     if _client_that_died(case, failed):
         yield from _OF_A_CLIENT
         return
+    if was_killed(moment) and case.capture.surroundings.shows("building an image"):
+        yield from _of_a_build(case, said)
+        return
     if listed := logged(failed):
         yield listed.remedy
     elif kept := experiences(case, moment):
@@ -592,9 +595,6 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         fallback = _fallback(case) if unexplained else None
         if fallback:
             yield fallback
-    if was_killed(moment) and case.capture.surroundings.shows("building an image"):
-        yield from _of_a_build(case)
-        return
     evaluated = case.capture.surroundings.evaluating if failed.kind is RequestKind.HOST else None
     if evaluated:
         yield _EVALUATE_APART
@@ -779,8 +779,13 @@ _OF_A_CLIENT = (
 )
 
 
-def _of_a_build(case: Case) -> Iterator[Remedy]:
+_COMPILES = regex(r"\b(?:bazel|bazelisk|make|cmake|ninja)\b")
+
+
+def _of_a_build(case: Case, said: str) -> Iterator[Remedy]:
     """What helps a command of an image's build that was killed."""
+    if _COMPILES.search(said):
+        yield remedies.FEWER_COMPILERS
     on_wsl = (case.capture.surroundings.setting("platform") or ("",))[0] == "WSL2"
     yield _RAM_FOR_A_BUILD_ON_WSL if on_wsl else _RAM_FOR_A_BUILD
     yield KERNEL_LOG

@@ -438,6 +438,12 @@ SMALLER_MODEL = Remedy(
     " smaller batch shrinks",
     slug="smaller-model",
 )
+FEWER_COMPILERS = Remedy(
+    "let fewer compilers run at once (each may take 2 GB and more), or add swap; or install what is published"
+    " (a wheel, an image), and build nothing",
+    "bazel build --jobs=2 ...   # JAX's build.py: --bazel_options=--jobs=2; make -j2; MAX_JOBS=2",
+    slug="fewer-jobs",
+)
 MORE_FOR_WSL = Remedy(
     "WSL2 has only a part of the machine's RAM, and may pin less: give it more in %UserProfile%\\.wslconfig",
     "[wsl2]\nmemory=24GB",

@@ -309,7 +309,9 @@ def _what(case: Case, moment: Moment) -> str:
         )
     if failed.kind is RequestKind.HOST:
         if was_killed(moment) and not (surely_for_memory(moment) or told_for_memory(case)):
-            return "The process was killed from outside, and no message says why"
+            built = case.capture.surroundings.shows("building an image")
+            who = "A command of the image's build" if built else "The process"
+            return f"{who} was killed from outside, and no message says why"
         if words_of_a_client(case, moment):
             return f"Out of memory{at} while allocating {tensor_text(moment)}"
         if other := no_lack(case, moment):

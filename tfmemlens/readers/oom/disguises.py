@@ -267,6 +267,8 @@ KILLED = LineRule(
     r"|(?:terminated (?:by|due to)|died (?:with|by|from|of)|exited(?: on| with| by)?|killed by|was sent)"
     r" signal 9\b|[Cc]group out of memory: Kill"
     r"|Runtime exited with error: signal: killed|(?i:exit code):? +137\b"
+    r"|(?i:\bexit[ _]?code)[\"']? ?[:=] ?137\b|\bnon-zero (?:exit )?(?:code|status):? 137\b"
+    r"|\bExited \(137\)|\*\*\* \[[^\]\n]{1,120}\] Error 137\b"
     r"|(?:tried |\A\W*)to allocate more memory than is available|crashed after using all available RAM"
     r"|low on resource: memory\b|exceeded (?:job |step )?memory limit"
     r"|[Mm]emory limit of \S+(?: \S+)? exceeded|gone over memory limit of"
@@ -283,6 +285,11 @@ KILLED = LineRule(
     rf"|{SHELLS_LINE}",
     "Out of memory: Kill process 8123 (python3) score 891",
     "exited with exit code 137",
+    "    exitCode: 137",
+    '"ExitCode": 137,',
+    "The command '/bin/sh -c make_tables' returned a non-zero code: 137",
+    'trainer   "python train.py"   2 days ago   Exited (137) 3 minutes ago',
+    "make: *** [Makefile:12: all] Error 137",
     "the container exits with code 137",
     "trial 3: worker 2 exit with status code 247",
     "docker run --memory 8g ... exits with 137 while the buffer fills",
