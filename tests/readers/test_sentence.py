@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from tfmemlens.model.capture import Capture
 from tfmemlens.model.incident import Argument
 from tfmemlens.model.line import Line
+from tfmemlens.readers.formats.oom_log import read_lines
 from tfmemlens.readers.oom.rules import FIRST, LAST, Era
 from tfmemlens.readers.oom.sentence import OomMessage, SentenceCollector
 
@@ -498,3 +500,57 @@ def test_frames_below_in_user_code_are_read() -> None:
 def test_a_link_in_brackets_names_no_node(tag: str, node: str | None) -> None:
     found = told("ResourceExhaustedError: OOM when allocating tensor with shape[8,8] and type float", tag)
     assert found.node == node
+
+
+def explain_lines(*texts: str) -> Capture:
+    return read_lines(list(enumerate(texts, 1)))
+
+
+BROKEN = (
+    "ResourceExhaustedError (see above for traceback): OOM when allocating tensor with shape",
+    "[96,5000] and type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator ",
+    "GPU_0_bfc [[Node: net/logits/MatMul = MatMul",
+    '[T=DT_FLOAT, _device="/job:localhost/replica:0/task:0/device:GPU:0"](net/a, net/b)]]',
+)
+
+
+def test_a_sentence_broken_before_its_shape_and_its_node_broken_too() -> None:
+    (found,) = explain_lines(*BROKEN).incidents
+    asked = found.request
+    assert (asked.shape, asked.node, asked.op) == ((96, 5000), "net/logits/MatMul", "MatMul")
+
+
+def test_brackets_below_a_sentence_without_a_shape_are_not_its_own() -> None:
+    (bare,) = explain_lines(BROKEN[0], "[96,5000] is what I expected").incidents
+    assert bare.request.shape is None
+
+
+RAISED_AGAIN = """Traceback (most recent call last):
+  File "/usr/lib/python3.9/concurrent/futures/process.py", line 9, in _process_worker
+    r = call_item.fn(*call_item.args, **call_item.kwargs)
+  File "/home/ann/work.py", line 7, in job
+    model.predict(x)
+tensorflow.python.framework.errors_impl.ResourceExhaustedError: Graph execution error:
+
+{}
+
+Traceback (most recent call last):
+  File "/home/ann/main.py", line 30, in main
+    print(future.result())
+  File "/usr/lib/python3.9/concurrent/futures/_base.py", line 3, in __get_result
+    raise self._exception
+tensorflow.python.framework.errors_impl.ResourceExhaustedError: Graph execution error:
+"""
+
+
+@pytest.mark.parametrize(
+    ("between", "place"),
+    [
+        ("The above exception was the direct cause of the following exception:", "/home/ann/work.py:7"),
+        ("The second run, of another day:", "/home/ann/main.py:30"),
+    ],
+)
+def test_a_workers_exception_that_is_raised_again_has_the_workers_place(between: str, place: str) -> None:
+    (failure,) = explain_lines(*RAISED_AGAIN.format(between).splitlines()).incidents
+    assert failure.request.ran_by is None
+    assert failure.request.source == place

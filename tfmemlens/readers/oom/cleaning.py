@@ -224,6 +224,7 @@ _WORDS_STAY_WHOLE = (
 """Sentences that mailers break between words: a blank is tried first between two lines."""
 _CARRIES_ON = regex(
     r"\s*(?:Total Chunks: \d|and type \w|type \w+ on(?: /|\s*\Z)|on /(?:job|device|cpu|gpu)|by allocator \w"
+    r"|\[\d[\d, ]*\] and type \w"
     r"|(?:Used|Exceeded) \S+ .*(?:of|by) \d)"
 )
 """The rest of a sentence of TensorFlow's or of the TPU compiler's, however it is indented."""
@@ -459,9 +460,11 @@ def _rejoined(
             text = _unwrap(text, wrap, ahead, carries_on)
         elif chopped and len(text) == chopped:
             text = wraps.without_last_word(text)
-        text, used = _complete(text, ahead, carries_on, lossy)
-        for _ in range(used):
-            ahead.popleft()
+        used = 1
+        while used and len(text) < _LONGEST_JOINED:  # a line may hold two sentences that stop
+            text, used = _complete(text, ahead, carries_on, lossy)
+            for _ in range(used):
+                ahead.popleft()
         yield number, text
 
 

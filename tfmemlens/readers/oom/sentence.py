@@ -324,6 +324,9 @@ class SentenceCollector:
         """What a header above the sentence says of the version: more than a sentence that was cut."""
         self._frames: list[Frame] | None = None
         self._frame_owner = "before"
+        self._cause: list[Frame] | None = None
+        """The frames of the exception that the next one says is its cause."""
+        self._chained = False
         self._placed = False
         """Whether the code is known already from the node's own tag."""
         self._ran_before: tuple[str | None, str | None] = (None, None)
@@ -429,6 +432,8 @@ class SentenceCollector:
         told.node_above, told.keras_layer = self._node_before, self._layer_before
         told.era = narrow(self._era_before, told.era)
         if self._frames and self._frame_owner == "before":
+            if self._cause and _deepest_user_frame(self._cause)[0]:
+                self._frames = self._cause  # of a worker, whose exception is only raised again
             place = _deepest_user_frame(self._frames)
             if self._running:
                 told.ran_at = place
@@ -458,7 +463,12 @@ class SentenceCollector:
             self._era_before = narrow(self._era_before, DETECTED.era)
             self._running = False
             return True
+        if _DIRECT_CAUSE in text:
+            self._cause, self._chained = self._frames if self._running else None, True
+            return True
         if TRACEBACK.search(text):
+            self._cause = self._cause if self._chained else None
+            self._chained = False
             self._frames, self._frame_owner, self._running = [], "before", True
             return True
         if match := NODE_LINE.search(text):
@@ -751,5 +761,6 @@ def _deepest_user_frame(frames: Sequence[Frame]) -> tuple[str | None, str | None
     return next(((each.place, each.text) for each in installed), (None, None))
 
 
+_DIRECT_CAUSE = "The above exception was the direct cause of the following"
 _OF_JAX = regex(r"-packages[\\/](?:jax|jaxlib|haiku|flax|equinox|torch_xla)[\\/]")
 """A program that is installed as a whole, through a library of which it has no other frames below."""
