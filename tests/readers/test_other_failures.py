@@ -347,7 +347,10 @@ def test_refusals_above_steps_or_a_kernels_failure_are_none(refused: str, below:
 
 
 @pytest.mark.parametrize("refused", [LADDER, PINNING])
-@pytest.mark.parametrize("text", ["{}", BAR + "\n{}", "{}\nThe run ends there.", "{}\nKilled"])
+@pytest.mark.parametrize(
+    "text",
+    ["{}", BAR + "\n{}", "{}\nThe run ends there.", "{}\nKilled", "{}\nIt always crashes at step 3 of it."],
+)
 def test_refusals_that_nothing_goes_on_below_may_be_the_failure(refused: str, text: str) -> None:
     assert read(text.format(refused)).incidents
 

@@ -54,10 +54,11 @@ def check(case: Case) -> Iterator[Finding]:
             size = f" ({tensor_text(moment)})"
         full = _filled_by_itself(_own_pool(case, moment)) or _of_ranks(case, failed)
         full = full or _of_jax(case, failed) or _piled_up(case, failed) or _beside_warnings(case, moment)
+        alone = "" if full else _open_end(case, moment)
         yield Finding(
             severity=Severity.CAUSE,
-            headline=f"an out-of-memory error in disguise: {meaning}{size}{full}",
-            because=f"{meaning}{size}, an out-of-memory error in disguise{full}",
+            headline=alone or f"an out-of-memory error in disguise: {meaning}{size}{full}",
+            because=alone or f"{meaning}{size}, an out-of-memory error in disguise{full}",
             evidence=(Evidence("the message", failed.line),),
             detail=_of_pool(moment) if of_pool else "",
             remedies=tuple(_remedies(case, moment, of_pool)),
@@ -518,13 +519,32 @@ def _beside_warnings(case: Case, moment: Moment) -> str:
     if least is None:
         return ""
     full = f"; the pool is full: {human_size(least.size)} found no room ({least.line.place})"
-    told = case.capture.surroundings
-    ends = told.raised or told.crash or len(case.moments) > 1 or any(map(told.shows, _ENDS))
-    if ends:
+    if _tells_an_end(case):
         return full
     return f"{full}, by its own words no failure; whether the run ended, and how, is not in this text"
 
 
+def _tells_an_end(case: Case) -> bool:
+    """Whether the text says in any way that a run ended."""
+    told = case.capture.surroundings
+    ended = (told.raised, told.crash, told.kernel_died, told.ends, any(map(told.shows, _ENDS)))
+    return any(ended) or len(case.moments) > 1
+
+
+def _open_end(case: Case, moment: Moment) -> str:
+    """What a region means that the driver refused the pool, where nothing says that a run ended."""
+    failed = moment.request.failed if moment.request else None
+    asked = failed.size if failed and failed.kind is RequestKind.DRIVER else None
+    of_region = failed is not None and failed.line is not None and _OF_A_REGION in failed.line.text
+    if asked is None or not of_region or framework_of(case) not in (TENSORFLOW, JAX) or _tells_an_end(case):
+        return ""
+    return (
+        f"the driver refused the pool a region of {human_size(asked)}; less is asked for then, so by itself"
+        " this line ends no run: whether one ended, and how, is not in this text"
+    )
+
+
+_OF_A_REGION = "from device"
 _ENDS = ("ended in words", "killed in words", "raising an exception", "hanging in words")
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tfmemlens.findings.support import code_snippets, part_for_jax
+from tfmemlens.findings.support.last_line import ended_after
 from tfmemlens.findings.support.part_for_jax import Part
 from tfmemlens.findings.support.rows import requests
 from tfmemlens.findings.support.situation import JAX, framework_name, framework_of
@@ -41,7 +42,7 @@ def check(case: Case) -> Iterator[Finding]:
     told = case.capture.surroundings
     if case.moments or not told.refusals:
         return
-    if told.elsewhere:
+    if told.elsewhere or _ended(told):
         yield _beside_what_ended_it(told)
         return
     of_pool = [each for each in told.refusals if _OF_A_REGION in each[1].text]
@@ -49,6 +50,12 @@ def check(case: Case) -> Iterator[Finding]:
         yield _of_pool(case, of_pool)
     else:
         yield _of_the_host(told)
+
+
+def _ended(told: Surroundings) -> bool:
+    """Whether another line, or the words, say that the run ended all the same."""
+    in_words = told.shows("ended in words") or told.shows("killed in words")
+    return bool(told.crash or told.kernel_died or in_words or ended_after(told, told.refusals[-1][1]))
 
 
 _OF_A_REGION = "from device"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
 from tfmemlens.readers.oom.disguises import IndirectFailure
 from tfmemlens.readers.oom.same_failure import IncidentDraft
 
@@ -25,6 +26,13 @@ def refusals(draft: IncidentDraft) -> list[IndirectFailure]:
 
 
 def is_below(refused: list[IndirectFailure], lines: Iterable[Line]) -> bool:
-    """Whether a line stands below the last refusal."""
+    """Whether a line of progress stands below the last refusal; a sentence of where it fails is none."""
     last = refused[-1].line
-    return any(line.source == last.source and line.number > last.number for line in lines)
+    below = (line for line in lines if line.source == last.source and line.number > last.number)
+    return any(not _OF_AN_END.search(line.text) for line in below)
+
+
+_OF_AN_END = regex(
+    r"(?i)\b(?:fail|crash|di(?:es?|ed)\b|dying|stop|abort|quit|kill|hang|stuck|freez|error|exception|OOM\b"
+    r"|out of memory)"
+)
