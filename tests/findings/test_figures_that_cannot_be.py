@@ -44,7 +44,7 @@ def test_a_ladder_that_begins_with_the_text_is_one_of_its_own() -> None:
     first, second = (
         REFUSED.format(size) for size in ("4.00G (4294967296 bytes)", "3.60G (3865470566 bytes)")
     )
-    assert "4.00 GiB asked" in answer(OWN + first + OWN + second).verdict
+    assert "region of 4.00 GiB" in answer(OWN + first + OWN + second).verdict
 
 
 def test_a_figure_of_exbibytes_is_read() -> None:

@@ -538,6 +538,10 @@ def _open_end(case: Case, moment: Moment) -> str:
     of_region = failed is not None and failed.line is not None and _OF_A_REGION in failed.line.text
     if asked is None or not of_region or framework_of(case) not in (TENSORFLOW, JAX) or _tells_an_end(case):
         return ""
+    lines = moment.incident.tellings if moment.incident else ()
+    sizes = [int(match["bytes"]) for line in lines if (match := _REFUSED_BYTES.search(line.text))]
+    if min([asked.bytes, *sizes]) <= _SMALL_BYTES:
+        return ""  # so little that the device is full
     return (
         f"the driver refused the pool a region of {human_size(asked)}; less is asked for then, so by itself"
         " this line ends no run: whether one ended, and how, is not in this text"
@@ -545,6 +549,7 @@ def _open_end(case: Case, moment: Moment) -> str:
 
 
 _OF_A_REGION = "from device"
+_REFUSED_BYTES = regex(r"\((?P<bytes>\d{1,18}) bytes\) from device")
 _ENDS = ("ended in words", "killed in words", "raising an exception", "hanging in words")
 
 
