@@ -95,7 +95,7 @@ def _of_the_host(told: Surroundings) -> Finding:
         severity=Severity.FACTOR,
         headline=(
             f"no failure: the GPU's driver would not {what}: {human_size(size)}{_times(told.refusals)}; less"
-            f" was asked for, and the run went on{f' ({on.place})' if on else ''}"
+            f" was asked for, and the run went on{_at(on)}"
         ),
         evidence=(
             Evidence("the largest refusal", line),
@@ -119,6 +119,10 @@ def _went_on(told: Surroundings, refusal: Line) -> Line | None:
     return min(below, key=lambda line: line.number, default=None)
 
 
+def _at(line: Line | None) -> str:
+    return f" ({line.place})" if line else ""
+
+
 def _of_pool(case: Case, refused: Sequence[Refusal]) -> Finding:
     size, line = _largest(refused)
     asked = _asked_for_all(case)
@@ -138,7 +142,7 @@ def _of_pool(case: Case, refused: Sequence[Refusal]) -> Finding:
         severity=Severity.FACTOR,
         headline=(
             f"no failure: the driver refused the pool {human_size(size)}{_times(refused)}, and the run went"
-            f" on with less{f' ({on.place})' if on else ''}; {why}"
+            f" on with less{_at(on)}; {why}"
         ),
         evidence=(
             Evidence("the largest refusal", line),
