@@ -36,7 +36,15 @@ def test_a_batch_that_no_shape_tells_is_no_number(op: str, shape: str) -> None:
 
 
 def test_half_is_advised_where_it_may_fit() -> None:
-    assert advice(120 * 2**30).startswith("halve the batch")
+    assert advice(70 * 2**30).startswith("halve the batch")
+
+
+def test_half_that_few_cards_hold_says_what_is_left() -> None:
+    told = advice(120 * 2**30, "jit")
+    assert told.startswith(
+        "lower the batch to an eighth of it or less: half of the request is still 60.00 GiB"
+    )
+    assert "a card of 16.00 GiB" in told
 
 
 WEIGHTS = """# OOM

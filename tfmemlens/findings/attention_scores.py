@@ -16,12 +16,14 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.batch_bound import batch_bound
+from tfmemlens.findings.support.in_pieces import RUNS_A_MODEL
 from tfmemlens.findings.support.kernel_gradients import layer_of_each_sample
 from tfmemlens.findings.support.named_sizes import stated_length
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import Row, alike, place, requests, rows, tensor_text
 from tfmemlens.findings.support.situation import situation
 from tfmemlens.findings.support.tool_settings import instead_of_a_batch, of_batch, tool
+from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import FailedRequest
@@ -62,6 +64,9 @@ def check(case: Case) -> Iterator[Finding]:
         failed = request.failed
         if moment.incident and moment.incident.compiler and moment.incident.compiler.tried:
             continue  # the rule of that kernel knows its op and the program's sizes
+        if sides := _pairs_of_positions(failed.shape):
+            yield _of_positions(index, moment, sides)
+            continue
         shape = _scores(failed.shape) or _flattened_scores(failed)
         if shape is None or _is_feature_map(request, shape):
             continue
@@ -96,6 +101,54 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             moment=index,
         )
+
+
+_SMALL_SIDE, _LEAST_SIDE, _OF_A_BATCH = 32, 8, 1 << 14
+
+
+def _pairs_of_positions(shape: tuple[int | None, ...] | None) -> tuple[int, int] | None:
+    """Height and width of a map of which each position stands against each other: [..., h, w, h, w] behind a
+    batch. Axes that are all alike are a grid of as many dimensions, and so are fewer axes.
+    """
+    if not shape or len(shape) not in (5, 6) or not all(shape):
+        return None
+    sizes = tuple(size or 1 for size in shape)
+    if sizes[-4:-2] != sizes[-2:] or min(sizes[-2:]) < _LEAST_SIDE or len(set(sizes)) == 1:
+        return None
+    return None if math.prod(sizes[:-4]) > _OF_A_BATCH else (sizes[-2], sizes[-1])
+
+
+def _of_positions(index: int, moment: Moment, sides: tuple[int, int]) -> Finding:
+    """All positions of a map against all others: with half of both sides a sixteenth."""
+    assert moment.request
+    failed, (height, width) = moment.request.failed, sides
+    shape = failed.shape or ()
+    count = height * width
+    each = 4 * math.prod(_small(side) for side in (*sides, *sides)) if min(sides) > _SMALL_SIDE else None
+    small = f"{_small(height)} x {_small(width)}"
+    then = f" (at {small} one of these matrices takes {human(each)} as float32)" if each else ""
+    what = f"each of {height} x {width} positions with every other: {count:,} x {count:,} numbers"
+    outer = math.prod(size or 1 for size in shape[:-4])
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=f"{format_shape(shape)} is {what}, {human(4 * count**2)} as float32",
+        because=f"{what}, {human(4 * count**2)} as float32, for {outer:,} (samples × heads)",
+        explains=failed.tensor_bytes,
+        evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line),),
+        remedies=(
+            Remedy(
+                f"use this layer (attention, correlation) only where the map is small{then}, or pool the map"
+                " before it: with half the height and width it takes a sixteenth, with half the batch half",
+                slug="smaller-input",
+            ),
+            _IN_BLOCKS,
+        ),
+        moment=index,
+    )
+
+
+def _small(side: int) -> int:
+    return min(side, _SMALL_SIDE)
 
 
 _IN_BLOCKS = Remedy(
@@ -254,16 +307,25 @@ def _is_one(case: Case, moment: Moment, outer: list[int]) -> bool:
 
 
 def _speaks_of_attention(failed: FailedRequest) -> bool:
-    """Whether the op, the names of node and layer, or the user's line of code tell of attention."""
+    """Whether the op, the names of node and layer, or the user's line of code tell of attention; a line that
+    runs a whole graph or model tells of none of its ops.
+    """
     words = " ".join(filter(None, (failed.node, failed.op, failed.kernel, *(failed.keras_layer or ()))))
-    return bool(failed.op in _OPS or _WORDS.search(words) or _CODE.search(failed.source_text or ""))
+    code = failed.source_text or ""
+    of_code = _CODE.search(code) and not RUNS_A_MODEL.search(code)
+    return bool(failed.op in _OPS or _WORDS.search(words) or of_code)
 
 
 def _is_feature_map(request: Request, shape: tuple[int, ...]) -> bool:
-    """Whether the shape is channels and an image's two sides: by the op, by the type of its layer, or by an
-    image that the layer was called with, its channels last.
+    """Whether the shape is channels and an image's two sides: by the op, by the type of its layer, by the
+    layers in a name that says nothing of attention, by a copy of the layout pass, which makes them of images
+    alone, or by an image that the layer was called with, its channels last.
     """
     failed = request.failed
+    if request.owner.kind is Kind.LAYOUT_TRANSPOSE:
+        return True
+    if failed.node and not _WORDS.search(failed.node) and _FEATURE_MAPS.search(failed.node):
+        return True
     kind = (failed.keras_layer or ("", ""))[1]
     kind = "" if _WORDS.search(kind) else kind  # AttentionPooling pools no maps
     last = (failed.node or "").rpartition("/")[2]

@@ -18,6 +18,7 @@ from math import prod
 from tfmemlens.findings.failing_op_is_a_bystander import ASSIGNS
 from tfmemlens.findings.support import remedies, samples
 from tfmemlens.findings.support.board import board
+from tfmemlens.findings.support.far_too_much import other_dimensions
 from tfmemlens.findings.support.host_ram.pinned import pinned_for_a_restore
 from tfmemlens.findings.support.phase import other_than_training
 from tfmemlens.findings.support.rows import failures, on_host, tensor_text
@@ -525,6 +526,9 @@ def _if_it_is_the_batch(case: Case, moment: Moment) -> Iterator[Remedy]:
         return  # clients decide how many examples come at once
     first, last = shape[0] or 1, shape[-1] or 1
     if request.fixed or first not in _SAMPLES or (len(shape) == 3 and last <= 4) or like_a_kernel(shape):
+        return
+    if others := other_dimensions(request):
+        yield others
         return
     yield Remedy(
         f"if its first dimension, {first}, is your batch: halve it ({first} -> {first // 2}); else make the"

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from tfmemlens.findings import attention_scores, im2col_buffer, pairwise_broadcast
 from tfmemlens.findings.smaller_pool import asks_by_a_wrong_figure
-from tfmemlens.findings.support import phase, remedies
+from tfmemlens.findings.support import far_too_much, phase, remedies
 from tfmemlens.findings.support.batch_bound import batch_bound, in_words, of_traced, traced_below
 from tfmemlens.findings.support.own_constant import own_batch
 from tfmemlens.findings.support.phase import is_jacobian
@@ -162,6 +162,14 @@ _LEAST_SIDE, _LARGEST_IMAGE = 8, 30_000
 """Sides that can be halved, and what no image has for both."""
 
 
+def _is_of_rows(request: Request | None, rows: int) -> bool:
+    """Whether a layer was called with as many rows: then the matrix is what it computes of each, and no
+    weight of it and no one-hot.
+    """
+    arguments = request.failed.arguments if request else ()
+    return any(each.shape and each.shape[0] == rows for each in arguments)
+
+
 def _has_sides(sizes: Sequence[int]) -> bool:
     """Whether a tensor is a map of images or volumes: not every pair of very many rows."""
     pairs = sizes[-1] == sizes[-2] > _LARGEST_IMAGE
@@ -216,6 +224,9 @@ def _dimension_remedies(
         elif bound and bound.most(sizes[0]):
             fits = bound.start(sizes[0])
             first = f"make its first dimension smaller, {sizes[0]} -> {fits} (a guess): the tensor then"
+        elif device_limit(case, moment) is None:
+            fits = far_too_much.first_sides(need, sizes[0])
+            first = f"compute it for fewer rows at a time, {sizes[0]} -> {fits} (a guess): the tensor then"
         else:
             fits = max(sizes[0] // -(-need // limit), 1)
             first = f"make its first dimension smaller, {sizes[0]} -> {fits}: the tensor then"
@@ -231,7 +242,8 @@ def _dimension_remedies(
     ):
         yield _smaller_maps(case, index, need, len(sizes) == 5)
     op = request.failed.op or request.owner.op if request else None
-    if len(sizes) == 2 and min(sizes) > 1000 and not paired and (op is None or _OF_A_MATRIX.search(op)):
+    of_weights = (op is None or _OF_A_MATRIX.search(op)) and not _is_of_rows(request, sizes[0])
+    if len(sizes) == 2 and min(sizes) > 1000 and not paired and of_weights and need >= GIB:
         yield Remedy(
             f"a {sizes[0]} x {sizes[1]} matrix: check that it is not made by Flatten before a Dense layer, or"
             " by a one-hot of a large vocabulary",

@@ -5,28 +5,40 @@ would fit is a guess.
 
 from __future__ import annotations
 
+import math
+
 from tfmemlens.findings.support.batch_bound import PARTS
 from tfmemlens.findings.support.rows import device_limit, rows
-from tfmemlens.model.case import Case, Moment
+from tfmemlens.model.case import Case, Moment, Request
+from tfmemlens.model.finding import Remedy
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.units import GIB, human
 
-_LARGE_CARD = 80 * GIB
-"""What the largest cards that are common have."""
+_LARGE_CARD, _USUAL_CARD = 80 * GIB, 16 * GIB
+"""What the largest cards that are common have, and what most have at the most."""
+_HALF_OF_MANY = 40 * GIB
+"""Half of a request that only the largest cards hold beside all else."""
 
 
 def part_that_fits(case: Case, moment: Moment) -> int | None:
-    """One in how many samples would fit a large card, if all of the request shrank with the batch; None where
-    half of it would, or where the device's size is known.
+    """One in how many samples would fit a card, if all of the request shrank with the batch; None where half
+    of it may, or where the device's size is known.
     """
     failed = moment.request.failed if moment.request else None
     if failed is None or not failed.of_xla or not failed.size or device_limit(case, moment):
         return None
-    parts = -(-failed.size.bytes // _LARGE_CARD)
-    return 1 << (parts - 1).bit_length() if parts > 2 else None
+    asked = failed.size.bytes
+    if asked // 2 <= _HALF_OF_MANY:
+        return None
+    parts = -(-asked // _card_for(asked))
+    return 1 << (parts - 1).bit_length()
 
 
-_USUAL_CARD = 16 * GIB
+def _card_for(asked: int) -> int:
+    """The card that advice is for: a usual one, unless many of the largest ones could have been meant."""
+    return _LARGE_CARD if asked > _TWICE * _LARGE_CARD else _USUAL_CARD
+
+
 _LEAST_AXES, _MUCH, _A_MAP = 4, 16, 32
 """Axes of a map of images; one in how many parts of the device half of a map is too much, and with which part
 to begin: a training keeps the maps of all its layers, and their gradients come on top.
@@ -72,6 +84,31 @@ def batch_for_outputs(whole: int, room: int, batch: int | None, divisor: int) ->
 
 
 _TWICE = 2
+_PIECE = 2 * GIB
+"""A tensor that leaves room for others on any card."""
+
+
+def first_sides(need: int, count: int) -> int:
+    """How many of so many rows to begin with, where all of them are larger than any device and no device is
+    known.
+    """
+    return max(1, min(count // 2, _power_of_two(count * _PIECE / need)))
+
+
+def other_dimensions(request: Request) -> Remedy | None:
+    """What to change of a tensor of which half is as much as most cards have; None where half may do."""
+    shape = request.failed.shape or ()
+    need = request.needed_bytes or (_FLOAT_BYTES * math.prod(size or 1 for size in shape) if shape else 0)
+    if need // _TWICE < _USUAL_CARD:
+        return None
+    return Remedy(
+        f"make its large dimensions smaller (shorter sequences, smaller images), or go through them in parts:"
+        f" half of the first one still leaves {human(need // _TWICE)}, as much as most cards have or more",
+        slug="smaller-input",
+    )
+
+
+_FLOAT_BYTES = 4
 
 
 def _power_of_two(wanted: float) -> int:
@@ -82,14 +119,15 @@ def in_words(moment: Moment, part: int, batch: int | None) -> str:
     """`lower the batch to an eighth of it or less (256 per device -> at most 51): ...`."""
     assert moment.request and moment.request.failed.size
     asked = moment.request.failed.size.bytes
+    card = _card_for(asked)
     of_each = None if batch else _per_device(moment)
     known = batch or (of_each[0] if of_each else None)
-    most = max(known * _LARGE_CARD // asked, 1) if known else None
+    most = max(known * card // asked, 1) if known else None
     read = f" per device, as {format_shape(of_each[1])} reads," if of_each else ""
     figures = f" ({known}{read} -> at most {most})" if known else ""
     return (
         f"lower the batch to {PARTS.get(part, f'1/{part}')} of it or less{figures}: half of the request is"
-        f" still {human(asked // 2)}, and a card of {human(_LARGE_CARD)} holds no more than that part (a"
+        f" still {human(asked // 2)}, and a card of {human(card)} holds no more than that part (a"
         " guess: as if all of it shrank with the batch)"
     )
 

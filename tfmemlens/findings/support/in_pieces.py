@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tfmemlens.findings.support import batch_bound, code_snippets, jax_lines
+from tfmemlens.findings.support.far_too_much import other_dimensions
 from tfmemlens.findings.support.lines_run import calls_before
 from tfmemlens.findings.support.rows import is_constant_of_graph, of_a_program, op_alone
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of, situation
@@ -239,7 +240,7 @@ _SAMPLES = range(2, 1025)
 
 def _may_be_by_hand(failed: FailedRequest) -> bool:
     """Whether a line of the program, which runs no graph, or an eager op made the tensor."""
-    runs_a_graph = _RUNS.search(failed.source_text or "") is not None or _ends_a_call(failed)
+    runs_a_graph = RUNS_A_MODEL.search(failed.source_text or "") is not None or _ends_a_call(failed)
     return bool(failed.op or (failed.source and not runs_a_graph))
 
 
@@ -251,7 +252,7 @@ def _ends_a_call(failed: FailedRequest) -> bool:
 
 
 _LAST_ARGUMENT = regex(r"\s*(?:\w{1,60}=[\w.'\"]{1,120},?|[^()]{0,120}\))\)*\s*\Z")
-_RUNS = regex(
+RUNS_A_MODEL = regex(
     r"\.run\(|\bmain\(|\b_?sess(?:ion)?\b|\.(?:fit|train|evaluate|predict)\w*\(|\b(?:train|evaluate)\w*\("
 )
 """Calls that run a whole graph or model."""
@@ -271,6 +272,8 @@ def _of_a_model(case: Case, moment: Moment) -> Remedy | None:
     first = shape[0] or 1
     if request.fixed or first not in _SAMPLES or like_a_kernel(shape):
         return None
+    if others := other_dimensions(request):
+        return others
     return Remedy(
         f"if its first dimension, {first}, is your batch: halve it ({first} -> {first // 2}); else make the"
         " other dimensions smaller (shorter sequences, smaller images or larger patches)",
