@@ -9,6 +9,7 @@ What to do: treat it as an OOM. Look at what else runs on the device, then at th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets, device_users, own_gpu, part_for_jax, remedies
@@ -22,10 +23,11 @@ from tfmemlens.findings.support.rows import failures, is_constant_of_graph, tens
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_name, framework_of
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.capture import DeviceUse, SoftWarning, Surroundings
-from tfmemlens.model.case import Case, Moment
+from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import FailedRequest, RequestKind
 from tfmemlens.model.line import Line
+from tfmemlens.model.tensor import format_shape
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human, human_size
 
@@ -429,6 +431,9 @@ def _remedies(case: Case, moment: Moment, of_pool: bool) -> Iterator[Remedy]:
         None if of_directml else "nvidia-smi",
         slug="see-device-users",
     )
+    given = _given(moment.request)
+    if in_a_step and not shared and _NOTEBOOK.match(moment.request.failed.source or ""):
+        users = _of_earlier_cells(given)
     if not in_a_step:
         yield users
     elif length := stated_length(case.capture.surroundings):
@@ -442,7 +447,7 @@ def _remedies(case: Case, moment: Moment, of_pool: bool) -> Iterator[Remedy]:
         )
     elif not of_pool and not _of_nccl(moment.request.failed):
         yield from remedies.offered(case, moment, "smaller-batch")
-    if in_a_step:
+    if in_a_step and _in_float32(given) < _MUCH:
         yield users
     if not (of_directml or of_model) and _of_full_pool(case, moment):
         yield _LESS_AT_ONCE
@@ -453,6 +458,32 @@ def _remedies(case: Case, moment: Moment, of_pool: bool) -> Iterator[Remedy]:
             code_snippets.growth(case.api),
             slug="growth",
         )
+
+
+_NOTEBOOK = regex(r"(?:the )?[Cc]ell\b|In ?\[|<ipython-input|/content/|/kaggle/|/tmp/ipykernel_")
+_FLOAT_BYTES, _LITTLE, _MUCH = 4, 512 * MIB, 4096 * MIB
+
+
+def _of_earlier_cells(given: tuple[int | None, ...]) -> Remedy:
+    """A notebook's kernel keeps what its cells made; a small input says that it was full before."""
+    size = _in_float32(given)
+    little = f": {format_shape(given)} is only {human(size)} in float32" if 0 < size < _LITTLE else ""
+    return Remedy(
+        "restart the kernel, and run only the cells that this one needs: models and tensors of earlier cells"
+        f" stay in the pool until then{little}; nvidia-smi shows other processes",
+        "nvidia-smi",
+        slug="see-device-users",
+    )
+
+
+def _given(request: Request) -> tuple[int | None, ...]:
+    """The largest shape that the failing layer was called with; empty where none is told."""
+    shapes = [each.shape for each in request.failed.arguments if each.shape and all(each.shape)]
+    return max(shapes, key=_in_float32, default=())
+
+
+def _in_float32(shape: tuple[int | None, ...]) -> int:
+    return _FLOAT_BYTES * math.prod(side or 1 for side in shape) if shape else 0
 
 
 def _of_programs(case: Case) -> Iterator[Remedy]:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from tfmemlens.findings.support import code_snippets, far_too_much
 from tfmemlens.findings.support.applicability import applies
 from tfmemlens.findings.support.batch_bound import batch_bound, in_words, of_traced, traced_below
+from tfmemlens.findings.support.given_at_once import given_at_once
 from tfmemlens.findings.support.graph_nets import rows_of_a_graph
 from tfmemlens.findings.support.in_pieces import in_pieces
 from tfmemlens.findings.support.named_sizes import Meaning, NamedSize, named_sizes
@@ -535,6 +536,9 @@ def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words | None:
         ), None
     if moment.request and of_other_data(case, moment.request):
         return None  # the rule of that phase says it, for the batch of its data set
+    told = case.capture.surroundings
+    if moment.request and (given := given_at_once(told, moment.request, _stated_batch(case))):
+        return given.in_words(), None
     batch = saving.batch if saving.basis is SavingBasis.REPLAY else batch_of(case, moment)
     of_one = case.capture.surroundings.shows("a batch of one") or one_on_each(case) or _begin_with_one(moment)
     if batch is None and of_one:

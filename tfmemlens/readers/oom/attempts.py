@@ -291,12 +291,21 @@ class AttemptCollector:
 
     def _take(self, sentence: str, line: Line, listed: bool) -> None:
         told = _told(sentence)
+        if _IS_SET.search(sentence):
+            self._named = tuple(name for name in self._named if name != "a smaller batch in vain")
         before = self._named if line.number - self._where <= _NEAR else ()
         vain = (*told.facts, *(told.named if listed and not told.well else ()))
         for name in (*vain, *(before if told.of_these and not told.named else ())):
             self._facts.setdefault(name, line)
         if told.named:
             self._named, self._where = told.named, line.number
+
+
+_IS_SET = regex(
+    rf"(?i){_OF_BATCH}[^.;,:]{{0,30}}\b(?:is|was) (?:already |currently |now )?(?:set (?:to|at) |at )?"
+    r"(?:[2-9]|[1-9]\d{1,5})\b"
+)
+"""Who says what batch was used answers an advice to lower it, and did not follow it."""
 
 
 class _Told(NamedTuple):
