@@ -82,6 +82,7 @@ from tfmemlens.findings.support.host_ram.pinned import (
     MORE_PINNED,
     OF_THE_DRIVER,
     asks_for_less,
+    is_far_from_its_limit,
     is_pinned,
     is_pool_of_jax,
     is_pool_of_tensorflow,
@@ -147,7 +148,7 @@ from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy,
 from tfmemlens.model.incident import FailedRequest, RequestKind
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
-from tfmemlens.units import human_size
+from tfmemlens.units import MIB, human_size
 from tfmemlens.values import replace
 
 BASIS = Basis.FIGURES
@@ -193,6 +194,8 @@ def check(case: Case) -> Iterator[Finding]:
             because = (
                 "this is TensorFlow's pool of pinned host RAM, which the GPU copies from, and no GPU's memory"
             )
+            if is_far_from_its_limit(moment):
+                because += "; its limit was not met: most likely the machine had no more RAM to pin"
         if of_pool and failed.kind is RequestKind.TENSOR:  # the verdict says which memory it is
             because = "what is fed, fetched, swapped out of loops or computed on the CPU for the GPU fills it"
         if is_pool_of_jax(failed):
@@ -459,13 +462,27 @@ def _all_remedies(case: Case, moment: Moment, pinned: bool, said: str) -> Iterat
     elif of_jax:
         yield from remedies_of_pinned(case)
     elif moment.request and is_pool_of_tensorflow(moment):
-        yield from remedies_of_the_pool(moment.request.failed)
+        yield from remedies_of_the_pool(moment)
     elif pinned and driver_at_fault(moment):
         yield from OF_THE_DRIVER
     elif pinned:
         yield from remedies_of_pinned(case)
     else:
         yield from _remedies(case, moment, said)
+        if _is_the_last_drop(case, moment):
+            yield find_what_grows(case, of_host=True)
+
+
+_LAST_DROP = 16 * MIB
+
+
+def _is_the_last_drop(case: Case, moment: Moment) -> bool:
+    """Whether so small a tensor failed on a CPU, after steps went well, that its RAM was full before."""
+    failed = moment.request.failed if moment.request else None
+    if failed is None or failed.kind is not RequestKind.TENSOR or moment.balance.in_use:
+        return False
+    went = case.capture.surroundings.progress_before(failed.line)
+    return went is not None and 0 < (failed.tensor_bytes or 0) < _LAST_DROP
 
 
 def _why(case: Case) -> str:

@@ -22,10 +22,12 @@ BAR = LineRule(
     needs="/",
 )
 _OF_FILES = regex(
-    r"(?i)\b(?:checkpoint shards|loading weights|fetching \d+ files|downloading)\b"
-    r"|\d ?[kKMG]?i?B/s\b"
+    r"(?i)\b(?:checkpoint shards|loading weights|fetching \d+ files|downloading|resolving data files"
+    r"|extracting|unpacking|generating \w+ split|tokeniz\w+)\b|\d ?[kKMG]?i?B/s\b|\b\d{5,9}(?:\.\d+)?it/s\b"
 )
-"""What a bar counts that is no step."""
+"""What a bar counts that is no step: by its words, or as no step is so fast."""
+_HEAD = 80
+"""Characters at the beginning of a bar that say what it counts, however long it is."""
 RETRACING = LineRule(
     r"calls? to .* triggered tf\.function retracing",
     "WARNING:tensorflow:5 out of the last 5 calls to <function step at 0x7f1c2c0d5e10> triggered tf.function"
@@ -406,7 +408,8 @@ class RunCollector:
         ):
             self._epoch = (int(match["epoch"]), int(match["epochs"]) if match["epochs"] else None)
             self.progress.append(Progress(line, *self._epoch))
-        bars = list(re.finditer(BAR.pattern, text)) if BAR.search(text) and not _OF_FILES.search(text) else []
+        counts_files = _OF_FILES.search(text) or _OF_FILES.search(line.text[:_HEAD])
+        bars = list(re.finditer(BAR.pattern, text)) if BAR.search(text) and not counts_files else []
         for match in bars[-1:]:
             epoch, epochs = self._epoch or (None, None)
             step, steps = int(match["step"]), int(match["steps"])
