@@ -12,6 +12,7 @@ What to do: read the whole dump, above all the lines before the part that is her
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import exla, remedies
@@ -164,6 +165,17 @@ def _of_idle(index: int, moment: Moment) -> Finding:
     )
 
 
+_FLOAT_BYTES = 4
+
+
+def _seems_to_fit(request: Request, left: int) -> bool:
+    """Whether a shape that is printed without its type asks for less than is left, in float32."""
+    shape = request.failed.shape
+    if not shape or not all(shape):
+        return False
+    return _FLOAT_BYTES * math.prod(side or 0 for side in shape) <= left
+
+
 def _of_statistics(case: Case, index: int, moment: Moment, request: Request) -> Finding:
     assert moment.incident
     state = moment.incident.state
@@ -202,6 +214,12 @@ def _of_statistics(case: Case, index: int, moment: Moment, request: Request) -> 
             " the device had no more to give"
         )
         advice = [_WHOLE, _USERS, remedies.REMAPPED_PAGES]
+    elif used.bytes >= _FULL * limit.bytes and _seems_to_fit(request, left):
+        headline = because = (
+            f"the pool was full, with {of_limit} in use: what was left lay in pieces of less than the"
+            " request, or the device had no more to give"
+        )
+        advice = [*(remedies.offered(case, moment, "smaller-batch") or _smaller(case, moment)), _WHOLE]
     elif used.bytes >= _FULL * limit.bytes:
         headline = f"the pool was full, with {of_limit} in use: any request above {human(left)} fails"
         because = f"the pool was full, so any request above {human(left)} fails"

@@ -18,11 +18,12 @@ from collections.abc import Iterator, Mapping
 from tfmemlens.findings.support import code_snippets, device_users, own_gpu, remedies
 from tfmemlens.findings.support.board import RASPBERRY_PI, board, what_helps
 from tfmemlens.findings.support.libraries import of_handle
+from tfmemlens.findings.support.many_alike import piled_up
 from tfmemlens.findings.support.rows import device_limit, failures, on_host
 from tfmemlens.findings.support.situation import JAX, framework_name, framework_of
 from tfmemlens.knowledge.gpu_memory import least_bytes, shares_ram
 from tfmemlens.model.capture import DeviceInfo
-from tfmemlens.model.case import Case, Moment
+from tfmemlens.model.case import Case, FrontEnd, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import Incident, RequestKind
 from tfmemlens.patterns import regex
@@ -339,6 +340,7 @@ def _proof(case: Case, moment: Moment) -> Iterator[tuple[int, Evidence]]:
         and "memory_limit" not in settings
         and (moment.request and "GPU" in (moment.request.failed.allocator or ""))
         and board(case) is None
+        and not (piled_up(moment) and case.api.front_end is not FrontEnd.SESSION)
     ):
         yield (
             books.limit.bytes,

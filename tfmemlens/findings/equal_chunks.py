@@ -38,6 +38,7 @@ from tfmemlens.findings.support.kept import (
     without_tape,
 )
 from tfmemlens.findings.support.largest_layer import stacking_layer
+from tfmemlens.findings.support.many_alike import piled_up
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import (
     LEAST_OF_A_DEVICE,
@@ -294,6 +295,8 @@ def _meaning(case: Case, moment: Moment) -> str:
         )
     if request and without_tape(case, request):
         return ": most likely results that the program keeps"
+    if piled_up(moment) and case.api.front_end is not FrontEnd.SESSION:
+        return f", more than one step makes of one tensor, {_LEAK}"
     return ""
 
 

@@ -12,6 +12,7 @@ What to do: clear the session between models, or run each in a process of its ow
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from tfmemlens.findings.support.rows import failures, rows
 from tfmemlens.findings.support.weights import in_summary
@@ -31,24 +32,33 @@ _COUNTED = regex(r"(?P<scope>training|model|sequential|functional)_(?P<number>\d
 """A name's outermost scope: inside a model, numbers count its own parts."""
 
 
+class _Counted(NamedTuple):
+    """The number of a model in its process, by a name that the text has."""
+
+    number: int
+    scope: str
+    proof: Evidence
+    name: str
+
+
 def check(case: Case) -> Iterator[Finding]:
     for index, moment in failures(case):
         counted = list(_counted(moment)) or (list(_by_summary(case)) if index == 0 else [])
         counted = [each for each in counted if not _counts_calls(case, each)]
         if not counted:
             continue
-        number, scope, proof = max(counted, key=lambda entry: entry[0])
+        number, _, proof, name = max(counted, key=lambda entry: entry.number)
         if number < 2:
             continue
         held = _held_by_others(case, moment, number)
         yield Finding(
             severity=Severity.CAUSE if number >= _MANY or _one_after_another(case) else Severity.FACTOR,
             headline=(
-                f"the name `{scope}_{number}` says that this is model or training function number"
+                f"the name `{name}` says that this is model or training function number"
                 f" {number + 1} of this process; the earlier ones may still hold memory"
             ),
             because=(
-                f"this is number {number + 1} of the models built in one process (`{scope}_{number}`), and"
+                f"this is number {number + 1} of the models built in one process (`{name}`), and"
                 " earlier ones most likely still hold their weights"
             ),
             explains=held,
@@ -58,7 +68,7 @@ def check(case: Case) -> Iterator[Finding]:
             evidence=(proof,),
             remedies=(
                 Remedy(
-                    f"forget the old models before you build the next (`{scope}_{number}` is number"
+                    f"forget the old models before you build the next (`{name}` is number"
                     f" {number + 1}; in a notebook each run of a cell builds another)",
                     "tf.keras.backend.clear_session()   # keras.backend.clear_session() in old Keras",
                     slug="clear-session",
@@ -75,11 +85,11 @@ def check(case: Case) -> Iterator[Finding]:
 _MANY = 4
 
 
-def _counts_calls(case: Case, counted: tuple[int, str, Evidence]) -> bool:
+def _counts_calls(case: Case, counted: _Counted) -> bool:
     """Whether the number is that of a call: Keras 3 adds one to a model's scope whenever it is called again,
     and the program said which models it has.
     """
-    number, scope, _ = counted
+    number, scope = counted.number, counted.scope
     live = case.capture.live_model
     names = {*live.names, *(part for path, _ in live.layers for part in path.split("/"))} if live else set()
     numbered = {name for name in names if name == scope or name.startswith(f"{scope}_")}
@@ -94,7 +104,7 @@ def _one_after_another(case: Case) -> bool:
 _LAYER = regex(r"(?P<kind>[a-z][a-z0-9_]*?)_(?P<number>\d{1,5})\Z")
 
 
-def _by_summary(case: Case) -> Iterator[tuple[int, str, Evidence]]:
+def _by_summary(case: Case) -> Iterator[_Counted]:
     """Layers of a summary of which every one of a kind has a high number: Keras counted those of earlier
     models of the process before.
     """
@@ -104,13 +114,14 @@ def _by_summary(case: Case) -> Iterator[tuple[int, str, Evidence]]:
         kind = match["kind"] if match else name
         kinds.setdefault(kind, []).append((int(match["number"]) if match else 0, line))
     models = [
-        (min(numbers)[0] // len(numbers), kind, min(numbers)[1])
+        (min(numbers)[0] // len(numbers), kind, min(numbers)[1], min(numbers)[0])
         for kind, numbers in kinds.items()
         if min(numbers)[0] >= 2 * len(numbers)
     ]
     if len(models) >= _KINDS:
-        number, kind, line = min(models, key=lambda entry: entry[0])
-        yield number, kind, Evidence("the summary's lowest number of its kind", line)
+        number, kind, line, lowest = min(models, key=lambda entry: entry[0])
+        proof = Evidence("the summary's lowest number of its kind", line)
+        yield _Counted(number, kind, proof, f"{kind}_{lowest}")
 
 
 _KINDS = 2
@@ -136,7 +147,7 @@ def _is_weight(case: Case, request: Request) -> bool:
     return len(shape) == 2 and bool(in_summary(case.capture.surroundings, shape[0] or 0, shape[1] or 0))
 
 
-def _counted(moment: Moment) -> Iterator[tuple[int, str, Evidence]]:
+def _counted(moment: Moment) -> Iterator[_Counted]:
     assert moment.request
     failed, layer = moment.request.failed, moment.request.owner.layer
     for name, line in [
@@ -145,4 +156,5 @@ def _counted(moment: Moment) -> Iterator[tuple[int, str, Evidence]]:
         *((row.allocation.node, row.allocation.line) for row in rows(moment)[:60]),
     ]:
         if match := _COUNTED.match(name or ""):
-            yield int(match["number"]), match["scope"], Evidence(f"the node {name}", line)
+            number, scope = int(match["number"]), match["scope"]
+            yield _Counted(number, scope, Evidence(f"the node {name}", line), f"{scope}_{number}")

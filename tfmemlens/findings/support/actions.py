@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 
@@ -9,6 +10,7 @@ from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.batch_bound import batch_bound
 from tfmemlens.findings.support.contrasted import BOTH_WAYS, WHAT_ENDED_IT
 from tfmemlens.findings.support.ranking import LEAST_OF_A_FACTOR, whole_bytes
+from tfmemlens.findings.support.rows import device_limit
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of, has_one_card
 from tfmemlens.findings.support.sufficiency import both_at_once, enough_first, shortfall
 from tfmemlens.findings.support.tried import SAMPLES, tried_in_vain
@@ -18,7 +20,7 @@ from tfmemlens.model.finding import Action, Basis, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
-from tfmemlens.units import GIB
+from tfmemlens.units import GIB, human, human_size
 from tfmemlens.values import replace
 
 
@@ -67,8 +69,10 @@ def merged(case: Case, findings: Sequence[Finding]) -> tuple[Action, ...]:
     tried = tried_in_vain(case)
     actions = [action for action in actions if not _buys_nothing(action, least)] or actions
     actions.sort(key=lambda action: action.remedy.slug in tried and _PATCHES not in action.remedy.text)
-    actions = [_kept(case, _with_known_batch(case, action)) for action in actions]
+    actions = [_with_most(case, _kept(case, _with_known_batch(case, action))) for action in actions]
     actions = list(enough_first(_with_the_constant(case, ours, actions), short))
+    if _is_free_at_start(case):
+        actions = [action for action in actions if not _guesses_at_others(action)] or actions
     if _holds_it_itself(case):
         actions.sort(key=lambda action: action.remedy.slug in _OF_OTHERS)
         actions = [_set_back(action, _OWN_POOL) for action in actions]
@@ -185,6 +189,29 @@ def _with_known_batch(case: Case, action: Action) -> Action:
     return Action(known, action.rules) if known else action
 
 
+_QUADRATIC = "half the length takes about a quarter"
+
+
+def _with_most(case: Case, action: Action) -> Action:
+    """The same with the part of the length that has room, where not even half of it has."""
+    request = case.moments[0].request if case.moments else None
+    limit = device_limit(case, case.moments[0]) if request else None
+    need = request.needed_bytes if request else None
+    if _QUADRATIC not in action.remedy.text or not (need and limit and limit.bytes):
+        return action
+    share = math.sqrt(limit.bytes / need)
+    if share >= _HALF:
+        return action
+    most = (
+        f"; {human_size(limit)} has room for about {share:.0%} of this length at the most, as far as all of"
+        f" the {human(need)} grows so"
+    )
+    return Action(replace(action.remedy, text=action.remedy.text + most), action.rules)
+
+
+_HALF = 0.5
+
+
 def _set_back(action: Action, why: str) -> Action:
     """The same with a word why it does not come first, where it is of other programs."""
     if action.remedy.slug not in _OF_OTHERS:
@@ -220,6 +247,25 @@ def _kept(case: Case, action: Action) -> Action:
 
 
 _OF_OTHERS = ("see-device-users", "end-the-process", "close-other-programs")
+_SHOW_OTHERS = ("device-held-by-others", "processes-on-one-device", "process-left-behind", "smaller-pool")
+"""Rules that advise it by what the text shows of others, and not as a guess."""
+_AS_GOOD_AS_FREE = 0.9
+
+
+def _is_free_at_start(case: Case) -> bool:
+    """Whether TensorFlow logged, as it began, that nearly all of each GPU was free: nobody else had it."""
+    told = case.capture.surroundings
+    if told.shows("sharing the device") or told.device_uses:
+        return False
+    known = [(each.free, each.total) for each in told.devices if each.free and each.total]
+    return bool(known) and all(free.low >= _AS_GOOD_AS_FREE * total.high for free, total in known)
+
+
+def _guesses_at_others(action: Action) -> bool:
+    """Whether it looks for other programs without a sign of them."""
+    return action.remedy.slug in _OF_OTHERS and not set(action.rules) & {*_SHOW_OTHERS}
+
+
 _NEARLY, _OF_ITS_GPU = 0.8, 0.85
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tfmemlens.findings.support.rows import enumerated
 from tfmemlens.model.case import Moment
 from tfmemlens.model.incident import SizeClass
-from tfmemlens.units import human
+from tfmemlens.units import human, round_up
 
 _MOST_SIZES = 2
 """Sizes that a sentence names."""
@@ -26,3 +26,18 @@ def many_alike(moment: Moment, fewest: int, least_bytes: float = 0) -> tuple[int
     many.sort(key=lambda each: -each.total_bytes)
     told = [f"{each.count:,} blocks of {human(each.size_bytes)}" for each in many[:_MOST_SIZES]]
     return sum(each.total_bytes for each in many), f"{enumerated(told)} are held" if told else ""
+
+
+_BEYOND_A_STEP, _MOST_OF_ALL = 1000, 0.9
+
+
+def piled_up(moment: Moment) -> bool:
+    """Whether so many blocks of just the size that was asked for hold nearly all that is in use as no one
+    step makes of one tensor: something keeps them.
+    """
+    need, in_use = moment.request.needed_bytes if moment.request else None, moment.balance.in_use
+    if not need or not in_use or not in_use.bytes:
+        return False
+    equal = [each for each in size_classes(moment) if each.size_bytes == round_up(need)]
+    count, size = sum(each.count for each in equal), sum(each.total_bytes for each in equal)
+    return count >= _BEYOND_A_STEP and size >= _MOST_OF_ALL * in_use.bytes

@@ -167,7 +167,7 @@ def could_donate(case: Case, moment: Moment, compiler: CompilerMemory) -> bool:
     """Whether donated buffers can save anything: as the account says, else only where a training step shows,
     which returns the state that it is given.
     """
-    if compiler.one_operation:
+    if is_one_op(moment, compiler):
         return False
     saves = donatable_bytes(compiler)
     asked = moment.request.needed_bytes if moment.request else None
@@ -176,6 +176,22 @@ def could_donate(case: Case, moment: Moment, compiler: CompilerMemory) -> bool:
         return saves > max(_MOST * smaller, _LEAST_GAIN * (asked or 0))
     making = jax_lines.made_at(case, moment)
     return situation(case, moment).training is True and not making
+
+
+_OF_A_CALL = regex(r"jit\((\w{1,60})\)/(?:jit\(main\)/)?(\w{1,60})\Z")
+
+
+def is_one_op(moment: Moment, compiler: CompilerMemory) -> bool:
+    """Whether the program is one operation that ran by itself: by its account, or where its results are the
+    most of it and all names in its list are `jit(f)/op` of one function and one op.
+    """
+    if compiler.one_operation:
+        return True
+    names = {
+        row.allocation.node for row in rows(moment) if row.allocation.node and "/" in row.allocation.node
+    }
+    parts = {(match[1], match[2]) for name in names if (match := _OF_A_CALL.match(name))}
+    return bool(compiler.arguments) and mostly_results(compiler) and len(parts) == len(names) == 1
 
 
 def of_one_op(moment: Moment, compiler: CompilerMemory) -> str:

@@ -98,8 +98,29 @@ def is_pool_of_tensorflow(moment: Moment) -> bool:
     return is_dump(moment) or bool(moment.balance.limit and moment.balance.limit.bytes)
 
 
-def remedies_of_the_pool(failed: FailedRequest) -> tuple[Remedy, ...]:
+def is_far_from_its_limit(moment: Moment) -> bool:
+    """Whether half of the pool's limit was not in use, even with what was asked for: then no limit was met,
+    and the machine pinned no more.
+    """
+    in_use, limit = moment.balance.in_use, moment.balance.limit
+    need = (moment.request.needed_bytes if moment.request else None) or 0
+    return in_use is not None and limit is not None and 2 * (in_use.bytes + need) < limit.bytes
+
+
+_RAM_OF_THE_MACHINE = Remedy(
+    "or see what RAM the machine has, what others hold of it, and the limits of the container or job and of"
+    " locked memory: a larger limit of the pool does not help",
+    "free -g; ulimit -l",
+    slug="container-limit",
+)
+
+
+def remedies_of_the_pool(moment: Moment) -> tuple[Remedy, ...]:
     """Less in TensorFlow's pool of pinned memory, or more of it by the name that its limit has there."""
+    assert moment.request
+    failed = moment.request.failed
+    if is_far_from_its_limit(moment):
+        return _LESS_IN_THE_POOL, _RAM_OF_THE_MACHINE
     new, old = _NAMES_OF_ITS_LIMIT
     of_old = (failed.allocator or "").startswith("cuda")
     code = f"export {old}=131072" if of_old else f"export {new}=131072   # and {old} for old releases"

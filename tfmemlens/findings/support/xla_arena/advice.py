@@ -499,7 +499,7 @@ def _of_a_known_cause(
 ) -> Iterable[Remedy] | None:
     """Where the text shows what makes the program large; none otherwise."""
     size = moment.request.failed.size if moment.request else None
-    if compiler.one_operation:
+    if program_account.is_one_op(moment, compiler):
         return program_account.for_one_op(case, moment)
     if closed := facts.closed_over(case, moment, compiler):
         return _without_the_closure(closed[0])

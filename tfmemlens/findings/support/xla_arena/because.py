@@ -300,7 +300,7 @@ def _of_its_parts(case: Case, moment: Moment, compiler: CompilerMemory) -> str |
     size = _size(moment)
     if program_account.undonated(compiler):
         return program_account.of_undonated(compiler)
-    if compiler.one_operation:
+    if program_account.is_one_op(moment, compiler):
         return program_account.of_one_op(moment, compiler)
     beyond = program_account.against_device(compiler, device_limit(case, moment))
     if program_account.mostly_results(compiler):
