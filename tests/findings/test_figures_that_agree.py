@@ -217,12 +217,15 @@ def test_an_operation_by_itself_is_no_step(one: str, other: str, alone: bool) ->
     assert ("compile-the-call" in offered(text)) is alone and ("donate-buffers" not in offered(text)) >= alone
 
 
-def test_a_matrix_that_any_gpu_holds_is_not_suspected() -> None:
-    tiny = "Limit:                   160432128\n"
+def test_a_matrix_is_not_suspected_before_who_has_the_device() -> None:
     copied = (
         "InternalError: Dst tensor is not initialized.\n\t [[Node: zeros = Const[dtype=DT_FLOAT, value="
         'Tensor<type: float shape: [{rows},1024] values: [0 0 0]...>, _device="/job:localhost/'
         'replica:0/task:0/gpu:0"]()]]\n'
     )
-    assert "check-the-matrix" not in offered(tiny + copied.format(rows=70000))
-    assert "check-the-matrix" in offered(tiny + copied.format(rows=700000))
+    tiny, usual = (
+        dump_by_size(4 * 1024 * rows, limit, (2, 4718592)) + "\n" + copied.format(rows=rows)
+        for rows, limit in ((70000, 153), (700000, 2048))
+    )
+    assert offered(tiny)[0] == "see-device-users"
+    assert offered(usual)[0] == "check-the-matrix"

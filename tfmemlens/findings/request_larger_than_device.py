@@ -224,7 +224,7 @@ def _dimension_remedies(
         elif bound and bound.most(sizes[0]):
             fits = bound.start(sizes[0])
             first = f"make its first dimension smaller, {sizes[0]} -> {fits} (a guess): the tensor then"
-        elif device_limit(case, moment) is None:
+        elif limit == _LARGEST_DEVICE.bytes:
             fits = far_too_much.first_sides(need, sizes[0])
             first = f"compute it for fewer rows at a time, {sizes[0]} -> {fits} (a guess): the tensor then"
         else:
@@ -243,7 +243,7 @@ def _dimension_remedies(
         yield _smaller_maps(case, index, need, len(sizes) == 5)
     op = request.failed.op or request.owner.op if request else None
     of_weights = (op is None or _OF_A_MATRIX.search(op)) and not _is_of_rows(request, sizes[0])
-    if len(sizes) == 2 and min(sizes) > 1000 and not paired and of_weights and need >= GIB:
+    if len(sizes) == 2 and min(sizes) > 1000 and not paired and of_weights:
         yield Remedy(
             f"a {sizes[0]} x {sizes[1]} matrix: check that it is not made by Flatten before a Dense layer, or"
             " by a one-hot of a large vocabulary",

@@ -73,6 +73,8 @@ def merged(case: Case, findings: Sequence[Finding]) -> tuple[Action, ...]:
     actions = list(enough_first(_with_the_constant(case, ours, actions), short))
     if _is_free_at_start(case):
         actions = [action for action in actions if not _guesses_at_others(action)] or actions
+    if any(each.rule == _SHOW_OTHERS[0] for each in ours):
+        actions.sort(key=lambda action: action.remedy.slug == _SUSPECTED)
     if _holds_it_itself(case):
         actions.sort(key=lambda action: action.remedy.slug in _OF_OTHERS)
         actions = [_set_back(action, _OWN_POOL) for action in actions]
@@ -249,6 +251,8 @@ def _kept(case: Case, action: Action) -> Action:
 _OF_OTHERS = ("see-device-users", "end-the-process", "close-other-programs")
 _SHOW_OTHERS = ("device-held-by-others", "processes-on-one-device", "process-left-behind", "smaller-pool")
 """Rules that advise it by what the text shows of others, and not as a guess."""
+_SUSPECTED = "check-the-matrix"
+"""What may be larger than its author thought: behind others, of whose device only a part is left."""
 _AS_GOOD_AS_FREE = 0.9
 
 

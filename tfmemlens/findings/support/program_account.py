@@ -191,7 +191,8 @@ def is_one_op(moment: Moment, compiler: CompilerMemory) -> bool:
         row.allocation.node for row in rows(moment) if row.allocation.node and "/" in row.allocation.node
     }
     parts = {(match[1], match[2]) for name in names if (match := _OF_A_CALL.match(name))}
-    return bool(compiler.arguments) and mostly_results(compiler) and len(parts) == len(names) == 1
+    given = bool(compiler.arguments) and not made_of_nothing(compiler)
+    return given and mostly_results(compiler) and len(parts) == len(names) == 1
 
 
 def of_one_op(moment: Moment, compiler: CompilerMemory) -> str:
