@@ -369,3 +369,36 @@ def test_whether_a_smaller_batch_or_the_backward_pass_makes_less_of_it(
 ) -> None:
     found = largest(buffer(shape, node))
     assert found is not None and (found.recompute, found.batch) == (recompute, batch)
+
+
+RUNS = "what a loop has in each turn, 6 times: vmap runs it for 6"
+
+
+@pytest.mark.parametrize(
+    "node, what",
+    [
+        ("jit(train)/vmap(while)/body/jvp(Net)/Dense_0/dot_general", RUNS),
+        ("vmap(scan)/body/tanh", RUNS),
+        ("jit(train)/while/body/jvp(Net)/Dense_0/dot_general", None),  # one run, and no turn is kept
+        ("jit(train)/while/body/transpose(jvp(Net))/Dense_0/mul", None),
+        ("jit(train)/while/body/jvp(Net)/while/body/tanh", STACK + "keeps of all 6 steps"),
+        ("jit(train)/vmap(while)/body/jvp(while)/body/tanh", STACK + "keeps of all 6 steps"),
+        ("while/body/vmap(f)/sin", None),  # six rows of one turn's vmap, which are few
+    ],
+)
+def test_a_run_of_a_vmapped_loop_is_no_step_that_a_gradient_keeps(node: str, what: str | None) -> None:
+    found = largest(buffer((6, 900, 128), node))
+    assert (found is None and what is None) or (found and what and found.what.startswith(what))
+
+
+def test_a_state_that_is_written_in_place_is_no_activation() -> None:
+    state = buffer((6, 5000, 64), "vmap(while)/body/while/body/scatter[mode=FILL_OR_DROP]", 3 * GIB)
+    step = buffer((6, 900, 128), "vmap(while)/body/jvp(Net)/Dense_0/dot_general")
+    found = largest(state, step)
+    assert found and offered(found) == ["in-blocks", "smaller-replay"] and not found.recompute
+    assert "[6,5000,64] is written in place" in found.remedies[1].text
+    assert "batch_size=3" in str(found.remedies[0].code)
+    alone = largest(step)
+    assert alone and offered(alone) == ["in-blocks"] and alone.recompute
+    several = largest(state, buffer((7, 900, 128), "vmap(while)/body/jvp(Net)/Dense_0/dot_general"))
+    assert several and not offered(several) and "several times" in several.what

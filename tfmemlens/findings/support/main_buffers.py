@@ -304,8 +304,16 @@ def _is_scores(row: Row, weights: Iterable[object]) -> bool:
 
 def _is_of_a_loop(row: Row, weights: Iterable[object]) -> bool:
     name = row.allocation.node or ""
-    stacked = "dynamic_update_slice" in name or bool(_GRADIENT.search(name))
-    return bool(_LOOP.search(name)) and stacked and len(_shape(row)) >= 2 and not _is_weight(row, weights)
+    stacked = ("dynamic_update_slice" in name and bool(_LOOP.search(name))) or _is_kept_of_turns(name)
+    return stacked and len(_shape(row)) >= 2 and not _is_weight(row, weights)
+
+
+def _is_kept_of_turns(name: str) -> bool:
+    """Whether the gradient goes through a loop, whose turns it then keeps: of a loop that takes a gradient in
+    each turn (`while/body/jvp(Net)`) nothing is kept beyond the turn.
+    """
+    gradient = _GRADIENT.search(name)
+    return gradient is not None and any(loop.end() > gradient.start() for loop in _LOOP.finditer(name))
 
 
 def _is_factor(row: Row, weights: Iterable[object]) -> bool:
@@ -390,6 +398,50 @@ def _is_vmapped(row: Row, weights: Iterable[object]) -> bool:
     name = row.allocation.node or ""
     many = len(_shape(row)) >= 2 and _shape(row)[0] >= _SHORTEST
     return "vmap(" in name and many and not _is_weight(row, weights)
+
+
+def _is_of_a_run(row: Row, weights: Iterable[object]) -> bool:
+    """What a loop has in each turn that vmap runs several times side by side: first comes the run."""
+    many = len(_shape(row)) >= 2 and _shape(row)[0] > 1
+    return many and bool(_RUNS.search(row.allocation.node or "")) and not _is_weight(row, weights)
+
+
+_RUNS = regex(r"\Avmap\((?:while|scan)\)/body\b|[/(]vmap\((?:while|scan)\)/body\b")
+
+
+def _of_runs(mine: list[Row], held: int, framework: str | None) -> Buffers:
+    del framework
+    many = _mapped(mine)
+    if any(_shape(row)[0] != many for row in mine):
+        return Buffers("what a loop has that vmap runs several times at once", _in_words(mine), held, ())
+    kept = sum(row.allocation.total_bytes for row in mine if _GRADIENT.search(row.allocation.node or ""))
+    state = next((row for row in mine if _WRITTEN.search(row.allocation.node or "")), None)
+    replay = (
+        Remedy(
+            f"{format_shape(state.allocation.shape)} is written in place, a state of each run: if it is a"
+            " replay buffer, let it hold fewer transitions",
+            slug="smaller-replay",
+        )
+        if state
+        else None
+    )
+    return Buffers(
+        f"what a loop has in each turn, {many:,} times: vmap runs it for {many:,} (seeds, members) at once",
+        _in_words(mine),
+        held,
+        (
+            Remedy(
+                f"run fewer of the {many:,} at once, in turns: all of these shrink with their number",
+                f"out = jax.lax.map(run, keys, batch_size={max(many // 2, 1)})   # for jax.vmap(run)(keys)",
+                slug="in-blocks",
+            ),
+            *((replay,) if replay else ()),
+        ),
+        recompute=2 * kept > held,
+    )
+
+
+_WRITTEN = regex(r"(?:\A|/)(?:scatter|dynamic_update_slice)\b[^/]{0,400}\Z")
 
 
 def _is_of_each_example(row: Row, weights: Iterable[object]) -> bool:
@@ -925,6 +977,7 @@ _KINDS: tuple[tuple[Test, Build], ...] = (
     (_is_scores, _scores),
     (_is_one_hot, _one_hot),
     (_is_of_a_loop, _stacks),
+    (_is_of_a_run, _of_runs),
     (_is_factor, _factors),
     (_is_collected, _collected),
     (_is_pairs, _pairs),
