@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import given_and_returned, program_account, remedies
+from tfmemlens.findings.support.alike import alive_alike, let_go, of_the_living
 from tfmemlens.findings.support.main_buffers import Buffers, main_buffers
 from tfmemlens.findings.support.new_shapes import new_shapes
 from tfmemlens.findings.support.rows import device_limit, of_a_program, quote, requests, rows
@@ -20,7 +21,8 @@ from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of
 from tfmemlens.findings.support.xla_arena import advice, facts
 from tfmemlens.findings.support.xla_arena.because import because
 from tfmemlens.findings.support.xla_arena.derivatives import rows_of_derivatives
-from tfmemlens.model.case import Case, Moment
+from tfmemlens.model.allocation import Allocation
+from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
 from tfmemlens.model.incident import CompilerMemory
 from tfmemlens.model.line import Line
@@ -61,6 +63,8 @@ def check(case: Case) -> Iterator[Finding]:
 
 def _ruled_out(case: Case, moment: Moment, compiler: CompilerMemory) -> tuple[str, ...]:
     """Advice for another cause than the one that is said."""
+    if not compiler.sections and alive_alike(moment):
+        return _OF_A_BLOCK
     if given_and_returned.vectors(moment, compiler):
         return _OF_BATCHES
     full = facts.is_full(case, moment, compiler) and not case.capture.surroundings.stores
@@ -86,6 +90,10 @@ def _asked_of_tensorflow(case: Case) -> Iterator[Finding]:
     for index, moment, request in requests(case):
         if not request.failed.compiled or framework_of(case) == JAX:
             continue
+        alike = alive_alike(moment) if framework_of(case) != TENSORFLOW else None
+        if alike:
+            yield _of_the_living(case, index, moment, request, alike)
+            continue
         by = " (jit_compile)" if framework_of(case) == TENSORFLOW else ""
         told = f"XLA asked for all temporaries of a compiled function{by} in one block, which names no layer"
         yield Finding(
@@ -104,6 +112,25 @@ def _asked_of_tensorflow(case: Case) -> Iterator[Finding]:
             ),
             moment=index,
         )
+
+
+def _of_the_living(case: Case, index: int, moment: Moment, request: Request, alike: Allocation) -> Finding:
+    told = of_the_living(alike)
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=told,
+        because=told,
+        explains=alike.total_bytes,
+        basis=Basis.NAME,
+        evidence=(Evidence("the request", request.failed.line),),
+        remedies=(let_go(case, moment),),
+        moment=index,
+        rules_out=_OF_A_BLOCK,
+    )
+
+
+_OF_A_BLOCK = ("name-the-buffers", "look-for-lists", "without-xla")
+"""What looks into a block of temporaries, or into lists of a training."""
 
 
 def _headline(case: Case, moment: Moment, compiler: CompilerMemory) -> str:

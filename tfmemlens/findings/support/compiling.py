@@ -55,6 +55,20 @@ def compiler_of(failed: FailedRequest) -> str:
     return f"`{last.name}`" if last and (_COMPILES.match(last.name) or _CALLS.search(last.text)) else ""
 
 
+def compiles_then(failed: FailedRequest | None) -> str:
+    """The frame of JAX's compiler that a GPU's request ended in: no step ran then; empty where none is."""
+    last = failed.frames[-1] if failed and failed.frames and failed.kind is RequestKind.XLA else None
+    return last.name if last and (_COMPILES.match(last.name) or _CALLS.search(last.text)) else ""
+
+
+WITHOUT_TRIALS = Remedy(
+    "if the device is not full before it: let XLA try out no algorithms, which takes memory of its own beside"
+    " what is held; the program itself may still be too large then",
+    "export XLA_FLAGS=--xla_gpu_autotune_level=0",
+    slug="default-algorithm",
+)
+
+
 def less_ram_to_compile() -> Iterator[Remedy]:
     """A larger machine for the compiler, or a smaller program."""
     yield Remedy(

@@ -18,6 +18,8 @@ from tfmemlens.findings.support import (
     steps_of_torch_xla,
     weights_on_a_tpu,
 )
+from tfmemlens.findings.support.alike import alive_alike, let_go
+from tfmemlens.findings.support.compiling import WITHOUT_TRIALS, compiles_then
 from tfmemlens.findings.support.growth import steadily
 from tfmemlens.findings.support.main_buffers import CHUNKED, CHUNKED_FORWARD, Buffers, of_a_whole_graph
 from tfmemlens.findings.support.new_shapes import new_shapes
@@ -375,6 +377,8 @@ def _of_no_program(case: Case, moment: Moment, compiler: CompilerMemory) -> Iter
     """For an op's request, a buffer, a full device, and arguments that alone are too much; none otherwise."""
     if facts.of_an_op(case, moment):
         return remedies.offered(case, moment, "smaller-batch", "mixed-precision")
+    if not compiler.sections and alive_alike(moment):
+        return (let_go(case, moment),)
     if is_buffer(moment):
         return (_SHARD_OR_NARROW,)
     if facts.is_full(case, moment, compiler):
@@ -558,8 +562,11 @@ def _of_the_program(
     line = jax_lines.made_at(case, moment)
     undecided = not line and facts.may_be_what_was_held(case, moment)
     modest = undecided and facts.is_modest(case, moment)
+    compiling = compiles_then(moment.request.failed) if moment.request and not compiler.sections else ""
     if modest:
         yield remedies.ask_what_is_in_use()
+    if compiling and framework_of(case) == JAX and not line:
+        yield WITHOUT_TRIALS
     alone = of_arguments and program_account.arguments_do_not_fit(compiler)
     if alone:
         yield from program_account.smaller_arguments(case, moment, compiler)

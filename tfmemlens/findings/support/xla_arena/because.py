@@ -11,6 +11,8 @@ from tfmemlens.findings.support import (
     steps_of_torch_xla,
     weights_on_a_tpu,
 )
+from tfmemlens.findings.support.alike import alive_alike, of_the_living
+from tfmemlens.findings.support.compiling import compiles_then
 from tfmemlens.findings.support.jax_stack import calls_compiled, calls_program
 from tfmemlens.findings.support.main_buffers import main_buffers
 from tfmemlens.findings.support.new_shapes import new_shapes
@@ -317,6 +319,8 @@ def _of_its_parts(case: Case, moment: Moment, compiler: CompilerMemory) -> str |
         )
     if program_account.mostly_arguments(compiler):
         return program_account.of_arguments(case, moment, compiler)
+    if not compiler.sections and (alike := alive_alike(moment)):
+        return of_the_living(alike)
     if op := op_alone(moment):
         return (
             f"it is the result of one operation that runs by itself, outside of jit (`{op}`): one array is as"
@@ -371,6 +375,12 @@ def _of_the_code(case: Case, moment: Moment, compiler: CompilerMemory) -> str | 
 
 def _of_a_compiled_call(case: Case, moment: Moment) -> str | None:
     failed, size = moment.request.failed if moment.request else None, _size(moment)
+    if frame := compiles_then(failed):
+        return (
+            f"JAX was still compiling the program (`{frame}`), before it ran: XLA then takes"
+            " memory for arrays of an op whose algorithms it tries out, or for a constant, beside what is held"
+            " already"
+        )
     if calls_program(failed.source_text if failed else None):
         return "most likely all temporaries of the compiled step, which XLA allocates as one block"
     compiled = calls_compiled(failed.source_text, failed.frames) if failed else None
