@@ -51,13 +51,13 @@ _PYTHON = """Traceback (most recent call last):
     field = propagate(field, kernel)
   File "/usr/lib/python3.11/site-packages/jax/_src/pjit.py", line 340, in cache_miss
     out = compiled(*args)
-jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 3000000000 bytes."""
+XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 3000000000 bytes."""
 
 
 def test_four_live_as_large_as_the_request() -> None:
     report = pipeline.explain(_dump(below=_JULIA))
     assert "4 arrays of just this size (2.79 GiB) live on the device already" in report.verdict
-    assert [action.remedy.slug for action in report.actions][0] == "drop-references"
+    assert report.actions[0].remedy.slug == "drop-references"
     assert "GC.gc()" in report.actions[0].remedy.text and report.actions[0].remedy.code is None
     slugs = {action.remedy.slug for action in report.actions}
     assert not slugs & {"name-the-buffers", "look-for-lists", "smaller-batch"}
@@ -86,7 +86,7 @@ _COMPILING = """Traceback (most recent call last):
     params, loss = update_fn(params, batch, rate)
   File "/usr/lib/python3.11/site-packages/jax/_src/compiler.py", line 238, in {frame}
     return {call}
-jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 900000000 bytes."""
+XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 900000000 bytes."""
 
 
 def test_what_fails_while_it_is_compiled_is_no_step() -> None:

@@ -79,6 +79,25 @@ def test_a_state_of_the_weights_that_were_read_is_too_much() -> None:
     assert all(each.remedy.slug != "low-rank-tuning" for each in small.actions)
 
 
+REMAT = (
+    "W external/xla/xla/hlo_rematerialization.cc:3021] Can't reduce memory use below {goal} by"
+    " rematerialization; only reduced to 40.00GiB (42949672960 bytes), down from 40.00GiB (42949672960 bytes)"
+    " originally\n"
+)
+
+
+def test_a_state_that_leaves_less_than_nothing_is_said_with_its_size() -> None:
+    no_gpu = ORBAX.format(much="10.0").replace(" on an RTX 3090 with 24 GB", "")
+    below = no_gpu.replace("Traceback", REMAT.format(goal="-18.00GiB (-19327352832 bytes)") + "Traceback")
+    found = explained(below)
+    assert "XLA reckons 40.00 GiB for it (4 times the 10.00 GiB of the checkpoint, line 2)" in found.verdict
+    assert "low-rank-tuning" in [each.remedy.slug for each in found.actions]
+    other = explained(below.replace("total bytes: 10.0", "total bytes: 11.3"))  # 3.5 times
+    assert "XLA reckons 40.00 GiB for it, and" in other.verdict
+    above = no_gpu.replace("Traceback", REMAT.format(goal="18.00GiB (19327352832 bytes)") + "Traceback")
+    assert "XLA reckons" not in explained(above).verdict
+
+
 DRAWS = (
     "# NumPyro: drawing in batches on one GPU with 16 GB\nfor i in range(n):\n"
     "    mcmc.run(key, x, y)\n    samples = mcmc.get_samples()\n"

@@ -88,6 +88,23 @@ def test_a_fraction_is_no_progress(text: str) -> None:
     assert not [each for each in read(f"{text}\n{SENTENCE}").surroundings.progress if each.step]
 
 
+@pytest.mark.parametrize(
+    "what",
+    [
+        "Resolving data files",
+        "Map (num_proc=4)",
+        "Generating train split",
+        "Loading dataset shards",
+        "Loading pipeline components...",
+        "Running tokenizer on dataset",
+    ],
+)
+def test_a_bar_of_files_or_of_a_data_set_is_no_progress(what: str) -> None:
+    bar = "100%|##########| 900/900 [00:03<00:00, 280.00it/s]"
+    assert not [each for each in read(f"{what}: {bar}\n{SENTENCE}").surroundings.progress if each.step]
+    assert [each for each in read(f"Epoch 1: {bar}\n{SENTENCE}").surroundings.progress if each.step]
+
+
 def test_an_evaluation_that_ended_is_over() -> None:
     begun = "INFO:tensorflow:Starting evaluation at 2020-04-02T11:31:39Z"
     ended = "INFO:tensorflow:Finished evaluation at 2020-04-02-11:32:39"

@@ -25,7 +25,7 @@ from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
-from tfmemlens.units import GIB, MIB, human
+from tfmemlens.units import GIB, MIB, human, human_size
 
 BASIS = Basis.NAME
 EXPLAINS = "the request"
@@ -93,6 +93,31 @@ def _state_of_read_weights(case: Case) -> tuple[int, Line] | None:
     if line is None or match is None or _trains_a_part(case):
         return None
     return int(float(match["size"]) * _UNITS[match["unit"]]) * _TIMES_OF_STATE, line
+
+
+def _of_state_alone(case: Case, moment: Moment) -> str:
+    """What XLA reckons for a program that makes a state, where what it is given and returns leaves it less
+    than nothing; as so many times the checkpoint that was read, where one was.
+    """
+    compiler = moment.incident.compiler if moment.incident else None
+    if compiler is None or compiler.reduced_to is None or not compiler.goal or compiler.goal.bytes >= 0:
+        return ""
+    read = _state_of_read_weights(case)
+    weights = read[0] / _TIMES_OF_STATE if read else 0
+    times = round(compiler.reduced_to.bytes / weights) if weights else 0
+    near = times > 1 and abs(compiler.reduced_to.bytes / weights - times) <= _NEAR * times
+    many = (
+        f" ({times} times the {human(round(weights))} of the checkpoint, {read[1].place})"
+        if read and near
+        else ""
+    )
+    return (
+        f"; XLA reckons {human_size(compiler.reduced_to)} for it{many}, and what it is given and returns is"
+        " by itself more than one device may take"
+    )
+
+
+_NEAR = 0.03
 
 
 def _is_sharded_afterwards(case: Case) -> bool:
@@ -173,6 +198,10 @@ def check(case: Case) -> Iterator[Finding]:
             remedies = (_TRAIN_A_PART, *remedies)
         else:
             state = None
+        alone = _of_state_alone(case, moment) if "smaller-moments" in slugs else ""
+        if alone and not state:
+            what += alone
+            remedies = (*remedies, _TRAIN_A_PART)
         what = _beside_the_fact(case, moment, what)
         at = f" at {request.failed.source}" if request.failed.source and not made.line else ""
         quoted = (Evidence("the code", made.line),) if made.line else ()

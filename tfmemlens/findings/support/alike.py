@@ -29,9 +29,9 @@ def alive_alike(moment: Moment) -> Allocation | None:
 def of_the_living(alike: Allocation) -> str:
     """`4 arrays of just this size live already, …`."""
     return (
-        f"{alike.count} arrays of just this size ({human(alike.size_bytes)}) live on the device already, so it"
-        " is most likely one more of them, and no block of temporaries: what the function is given, and what"
-        " earlier calls returned and nothing has freed"
+        f"{alike.count} arrays of just this size ({human(alike.size_bytes)}) live on the device already, so"
+        " it is most likely one more of them, and no block of temporaries: what the function is given, and"
+        " what earlier calls returned and nothing has freed"
     )
 
 

@@ -23,7 +23,10 @@ BAR = LineRule(
 )
 _OF_FILES = regex(
     r"(?i)\b(?:checkpoint shards|loading weights|fetching \d+ files|downloading|resolving data files"
-    r"|extracting|unpacking|generating \w+ split|tokeniz\w+)\b|\d ?[kKMG]?i?B/s\b|\b\d{5,9}(?:\.\d+)?it/s\b"
+    r"|extracting|unpacking|dataset shards|pipeline components|generating \w+ (?:split|examples)"
+    r"|saving the dataset|(?:casting|flattening|running tokenizer on) (?:the )?(?:dataset|indices|text|data)"
+    r"|tokeniz\w+)\b|\A(?:map|filter)(?: \(num_proc=\d+\))?: "
+    r"|\d ?[kKMG]?i?B/s\b|\b\d{5,9}(?:\.\d+)?it/s\b"
 )
 """What a bar counts that is no step: by its words, or as no step is so fast."""
 _HEAD = 80

@@ -378,8 +378,8 @@ def _of_a_compiled_call(case: Case, moment: Moment) -> str | None:
     if frame := compiles_then(failed):
         return (
             f"JAX was still compiling the program (`{frame}`), before it ran: XLA then takes"
-            " memory for arrays of an op whose algorithms it tries out, or for a constant, beside what is held"
-            " already"
+            " memory for arrays of an op whose algorithms it tries out, or for a constant, beside what is"
+            " held already"
         )
     if calls_program(failed.source_text if failed else None):
         return "most likely all temporaries of the compiled step, which XLA allocates as one block"
