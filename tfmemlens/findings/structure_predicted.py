@@ -18,6 +18,7 @@ from tfmemlens.findings.support.jax_stack import LEAST_BYTES
 from tfmemlens.findings.support.residues import (
     FEWER_RESIDUES,
     FEWER_RESIDUES_THEN,
+    LESS_TO_DESIGN,
     SMALLER_ALIGNMENT,
     SMALLER_ALIGNMENT_FIRST,
     with_host_ram,
@@ -71,7 +72,8 @@ def _small_gpu(told: Surroundings) -> DeviceUse | None:
 
 def check(case: Case) -> Iterator[Finding]:
     told = case.capture.surroundings
-    line = told.shows("structure prediction")
+    design = told.shows("designing a protein")
+    line = design or told.shows("structure prediction")
     if line is None or framework_of(case) not in (JAX, None) or told.shows("training"):
         return
     unified = told.setting("TF_FORCE_UNIFIED_MEMORY")
@@ -83,7 +85,7 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         no_gpu = situation(case, moment).device in (TPU, CPU)
         alignment = _of_the_alignment(moment)
-        because = _because(need, refused, alignment) + _of_the_cap(case, unified)
+        because = _because(need, refused, alignment, designs=design is not None) + _of_the_cap(case, unified)
         if not (no_gpu or unified or refused):
             because += _beyond_the_gpu(case, moment)
         if not (no_gpu or refused):
@@ -109,14 +111,14 @@ def check(case: Case) -> Iterator[Finding]:
             remedies=(
                 *(advice.more_unified(case, moment) if unified and not refused else ()),
                 *((WITHOUT_UNIFIED,) if refused and on_wsl(case) else ()),
-                *_of_the_length(small is not None, alignment is not None),
+                *((LESS_TO_DESIGN,) if design else _of_the_length(small is not None, alignment is not None)),
                 *((ROOM_FOR_UNIFIED,) if refused and not on_wsl(case) else ()),
                 *(
                     ()
-                    if no_gpu or unified or refused or _needs_many_gpus(moment)
+                    if no_gpu or unified or refused or design or _needs_many_gpus(case, moment)
                     else (with_host_ram(need, device_limit(case, moment)),)
                 ),
-                *((SMALLER_ALIGNMENT,) if small or not alignment else ()),
+                *((SMALLER_ALIGNMENT,) if not design and (small or not alignment) else ()),
             ),
             moment=index,
             rules_out=_OF_TRAINING,
@@ -185,10 +187,15 @@ _MANY = 8
 """So many times the GPU no host's RAM extends it in a time that anybody waits."""
 
 
-def _needs_many_gpus(moment: Moment) -> bool:
+def _needs_many_gpus(case: Case, moment: Moment) -> bool:
     """Whether the compiler found the program to need many times what there is."""
-    compiler = moment.incident.compiler if moment.incident else None
-    if compiler is None or compiler.reduced_to is None or compiler.goal is None:
+    compiler, limit = moment.incident.compiler if moment.incident else None, device_limit(case, moment)
+    if compiler is None:
+        return False
+    whole = compiler.section("total")
+    if whole and limit and whole.bytes > _MANY * limit.bytes:
+        return True
+    if compiler.reduced_to is None or compiler.goal is None:
         return False
     return compiler.reduced_to.bytes > _MANY * compiler.goal.bytes
 
@@ -204,7 +211,9 @@ def _of_the_cap(case: Case, unified: object) -> str:
     )
 
 
-def _because(need: int, refused: Line | None, alignment: Sequence[int] | None = None) -> str:
+def _because(
+    need: int, refused: Line | None, alignment: Sequence[int] | None = None, designs: bool = False
+) -> str:
     """What fills the device, and that host RAM was not to be had beside it, where the log says so."""
     what = (
         "it predicts a protein's structure, whose arrays over all pairs of residues grow with the square of"
@@ -214,6 +223,12 @@ def _because(need: int, refused: Line | None, alignment: Sequence[int] | None = 
         what = (
             "it predicts a protein's structure; the largest array of the list,"
             f" {format_shape(alignment)}, has a row for each of {alignment[0]:,} sequences of the alignment"
+        )
+    if designs:
+        what = (
+            "it designs a protein with gradients through the network that predicts structures: beside arrays"
+            " over all pairs of residues there is what the backward pass needs, so that a length which can be"
+            " predicted may be too long to design"
         )
     if need < LEAST_BYTES:
         what = f"so small a request fails only where the device is full: {what}"

@@ -25,7 +25,7 @@ from tfmemlens.findings.support.prose_of_jax import (
     STEPS_AGAIN,
     fits_without_draws,
 )
-from tfmemlens.findings.support.residues import FEWER_RESIDUES, with_host_ram
+from tfmemlens.findings.support.residues import FEWER_RESIDUES, LESS_TO_DESIGN, with_host_ram
 from tfmemlens.findings.support.situation import JAX, framework_of
 from tfmemlens.findings.support.stated_weights import (
     STATED_MATRIX,
@@ -470,7 +470,13 @@ _FIRST_ROWS = (
         "structure prediction",
         "arrays over all pairs of residues, which grow with the square of the length",
         (FEWER_RESIDUES, with_host_ram(1, None)),
-        unless=("training",),
+        unless=("training", "designing a protein"),
+        grows=False,
+    ),
+    _Told(
+        "designing a protein",
+        "arrays over all pairs of residues, and what the gradient needs of the network beside them",
+        (LESS_TO_DESIGN,),
         grows=False,
     ),
     _Told(

@@ -10,6 +10,11 @@ FEWER_RESIDUES = Remedy(
     " takes about a quarter of the memory",
     slug="shorter-sequences",
 )
+LESS_TO_DESIGN = Remedy(
+    "cut the target down to the residues around the place that is to be bound, and design a shorter protein:"
+    " half the residues in all take about a quarter of the memory, or less",
+    slug="shorter-sequences",
+)
 SMALLER_ALIGNMENT = Remedy(
     "then a smaller alignment, and no templates; more recycles, models and seeds run one after the other, and"
     " fewer of them save time, not memory",

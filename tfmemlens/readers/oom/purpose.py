@@ -483,6 +483,15 @@ FOLDING = LineRule(
     needs=("fold", "craft", "amino", "residue", "aa", "model_"),
 )
 """The structure of a protein is predicted."""
+DESIGNING = LineRule(
+    r"(?i)\b(?:colab|af)_?design\b|\bbind_?craft\b|\bmk_af\w{0,12}_model\("
+    r"|\.design_(?:pssm|logits|soft|hard|3stage|semigreedy)\w{0,24}\(",
+    "model = mk_afdesign_model(protocol='binder')",
+    "  af.design_3stage(100, 100, 10)",
+    "does ColabDesign need more memory than a prediction?",
+    needs=("design", "craft"),
+)
+"""A protein is designed with gradients through the network that predicts structures."""
 PMAP_IN_JIT = LineRule(
     r"The jitted function \S{1,120} includes a pmap",
     "The jitted function sample_all includes a pmap. Using jit-of-pmap can lead to inefficient data movement",
@@ -892,6 +901,7 @@ PURPOSES = {
     "capturing": CAPTURING,
     "donating in vain": IN_VAIN,
     "structure prediction": FOLDING,
+    "designing a protein": DESIGNING,
     "pmap within jit": PMAP_IN_JIT,
     "many shapes": MANY_SHAPES,
     "lengths that differ": LENGTHS_DIFFER,

@@ -830,7 +830,8 @@ NAMED_KERAS = LineRule(
 )
 _CARDS = r"(?:GPUs|graphics? cards|video cards|Grafikkarten|(?:GTX|RTX|Tesla|Titan|Quadro|[PVA]100|T4|K80)\b)"
 SEVERAL_GPUS = LineRule(
-    r"(?i)(?<![\w.:-])(?:two|three|four|six|eight|several|multiple|both|vier|zwei|[2-9]|1[0-6]) ?[x×*]? ?"
+    r"(?i)(?<![\w.:-])(?:two|three|four|six|eight|several|multiple|both(?! (?:\w+ ){0,2}\S{2,12} and )|vier"
+    r"|zwei|[2-9]|1[0-6]) ?[x×*]? ?"
     rf"(?:[\w-]{{1,12}} ){{0,2}}{_CARDS}(?! ?(?:memory|is|are) (?:too|not))"
     r"|(?:[两二三四六八] ?[块张个]?|(?<![\w.])[2-9] ?[块张个]) ?(?:显卡|GPU)"
     r"|GPU ?[2-9] ?(?:개|장|枚)|\b[2-9] видеокарт",

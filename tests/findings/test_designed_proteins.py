@@ -1,0 +1,65 @@
+"""A protein that is designed needs more than one that is predicted, and other changes help."""
+
+from __future__ import annotations
+
+import pytest
+
+from tfmemlens import pipeline
+from tfmemlens.readers.oom.told_besides import SEVERAL_GPUS
+
+_TEXT = """# Out of memory on a T4 GPU with 16 GB
+{line}
+Traceback (most recent call last):
+  File "/content/run.py", line 14, in <module>
+    {call}
+XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate {temp} bytes.
+BufferAssignment OOM Debugging.
+BufferAssignment stats:
+             parameter allocation:  900.00MiB
+        maybe_live_out allocation:  500.00MiB
+     preallocated temp allocation:  {gib}.00GiB
+                 total allocation:  {total}.37GiB
+"""
+
+
+def _text(line: str, call: str, gib: int) -> str:
+    return _TEXT.format(line=line, call=call, temp=gib << 30, gib=gib, total=gib + 1)
+
+
+@pytest.mark.parametrize(
+    "line, call",
+    [
+        ("I use alphafold through ColabDesign.", "run(target)"),
+        ("target of 700 residues", "af.design_3stage(100, 100, 10)"),
+        ("BindCraft on my own target", "main()"),
+    ],
+)
+def test_a_design_is_no_prediction(line: str, call: str) -> None:
+    report = pipeline.explain(_text(line, call, 40))
+    assert "designs a protein with gradients" in report.verdict
+    assert "cut the target down" in report.actions[0].remedy.text
+    assert not {each.remedy.slug for each in report.actions} & {"unified-memory", "smaller-alignment"}
+
+
+def test_a_prediction_is_no_design() -> None:
+    report = pipeline.explain(_text("colabfold of 900 residues, of my own design", "predict(features)", 40))
+    assert "it predicts a protein's structure" in report.verdict
+    assert "unified-memory" in {each.remedy.slug for each in report.actions}
+
+
+def test_host_ram_does_not_stand_in_for_many_gpus() -> None:
+    report = pipeline.explain(_text("colabfold of 3,000 residues", "predict(features)", 170))
+    assert "unified-memory" not in {each.remedy.slug for each in report.actions}
+
+
+@pytest.mark.parametrize(
+    "text, several",
+    [
+        ("it fails on both GPUs", True),
+        ("on both my RTX 3090 cards", True),
+        ("both on T4 and on A100", False),
+        ("on both a T4 and an A100", False),
+    ],
+)
+def test_both_of_two_machines_are_not_several_gpus(text: str, several: bool) -> None:
+    assert (SEVERAL_GPUS.search(text) is not None) is several
