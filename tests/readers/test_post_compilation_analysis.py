@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tfmemlens import pipeline
 
 ANALYSIS = """Post Compilation Analysis: Graph input size: {input} GB
@@ -36,3 +38,26 @@ def test_a_failure_in_the_same_log_is_told_instead() -> None:
     )
     report = pipeline.explain("torch_xla\n" + ANALYSIS.format(input="1.500000") + failed)
     assert len(report.case.moments) == 1 and "17.20 GiB" in report.verdict
+
+
+FULL = (
+    "RuntimeError: Bad StatusOr access: RESOURCE_EXHAUSTED: Error allocating device buffer: Attempting to"
+    " allocate {asked}. That was not possible. There are {free} free.; (0x0x0_HBM0)\n"
+)
+RESULTS = ANALYSIS.replace("7.900000", "41.000000")
+
+
+@pytest.mark.parametrize(("asked", "free"), [("180.00M", "90.00M"), ("5.00G", "3.00G")])
+def test_a_buffer_that_found_no_room_is_told_of_what_the_program_returns(asked: str, free: str) -> None:
+    text = "torch_xla\n" + FULL.format(asked=asked, free=free) + RESULTS.format(input="1.500000")
+    report = pipeline.explain(text)
+    assert "accounts for returns about 38.18 GiB, all but about 1.40 GiB of it" in report.verdict
+    assert report.actions[0].remedy.slug == "return-less"
+
+
+def test_results_in_the_arguments_place_are_nothing_new() -> None:
+    failed = FULL.format(asked="180.00M", free="90.00M")
+    state = ANALYSIS.replace("Input size: 1.500000", "Input size: 7.900000")
+    report = pipeline.explain("torch_xla\n" + failed + state.format(input="8.000000"))
+    assert "accounts for returns" not in report.verdict
+    assert "return-less" not in [each.remedy.slug for each in report.actions]

@@ -627,12 +627,34 @@ def arguments_do_not_fit(compiler: CompilerMemory) -> bool:
     return bool(given and capacity and given.bytes > capacity.bytes)
 
 
+def living_results(compiler: CompilerMemory) -> int:
+    """The bytes that the program returns beside its arguments, where these are most of what it keeps; else
+    nothing.
+    """
+    results, given, shared = compiler.results, compiler.arguments, compiler.section("shared")
+    new = results.bytes - (shared.bytes if shared else 0) if results else 0
+    return new if new >= _LEAST_CONSTANT and new >= 2 * (given.bytes if given else 0) else 0
+
+
 def of_living_results(compiler: CompilerMemory) -> str:
-    """`; 5.06 GiB are results of such a program, …`, where these are most of what it keeps."""
-    results, given = compiler.results, compiler.arguments
-    if not results or results.bytes < _LEAST_CONSTANT or results.bytes < 2 * (given.bytes if given else 0):
+    """`; this program alone returns 5.06 GiB, …`, where these are most of what it keeps."""
+    new, shared = living_results(compiler), compiler.section("shared")
+    if not new or compiler.results is None:
         return ""
-    return f"; this program alone returns {human_size(results)}, which stays as long as Python refers to it"
+    beside = f", all but {human_size(shared)} of it beside its arguments" if shared and shared.bytes else ""
+    program = "the program that the text accounts for" if shared else "this program alone"
+    return (
+        f"; {program} returns {human_size(compiler.results)}{beside}, which stays as long as Python refers to"
+        " it"
+    )
+
+
+FEWER_RESULTS = Remedy(
+    "find why so much leaves the program: all that still lives when a step ends is its result, such as"
+    " outputs and losses in a list, gradients, or several steps that no mark_step ended; keep numbers"
+    " (loss.item()), and shard what has to stay",
+    slug="return-less",
+)
 
 
 def smaller_arguments(case: Case, moment: Moment, compiler: CompilerMemory) -> Iterator[Remedy]:

@@ -514,6 +514,14 @@ def parse_hlo_shape(text: str) -> tuple[tuple[int | None, ...] | None, str | Non
     return sizes, numpy_dtype(match["dtype"]), match["layout"] or ""
 
 
+def _with_account(failed: Executable, account: Executable) -> None:
+    """A buffer that found too little free has no account of its own: the largest program's tells what that
+    one keeps and returns.
+    """
+    if failed.kind is RequestKind.TPU and failed.free and not (failed.sections or failed.buffers):
+        failed.sections = list(account.sections)
+
+
 class CompilerCollector:
     """Collects the failures of compiled programs."""
 
@@ -866,8 +874,10 @@ class CompilerCollector:
                 program.allocator = "vmem"
         if self._told and not (self.finished or dumped or self._accounts or self._remat):
             self._new(self._told[1], RequestKind.TPU).allocator = self._told[0]
-        if self._accounts and not (self.finished or dumped):
-            largest = max(self._accounts, key=lambda each: each.needed.bytes if each.needed else 0)
+        largest = max(self._accounts, key=lambda each: each.needed.bytes if each.needed else 0, default=None)
+        if largest and len(self.finished) == 1:
+            _with_account(self.finished[0], largest)
+        if largest and not (self.finished or dumped):
             largest.tellings.append(largest.line)
             self.finished.append(largest)
         if self._remat and self._beyond is None and self._remat[0].bytes < 0:

@@ -747,6 +747,10 @@ def _ends_of_steps(case: Case, moment: Moment, text: str) -> Iterator[Remedy]:
     told = case.capture.surroundings
     ended = "mark_step" in text or "torch_xla.sync" in text or bool(told.shows("ending steps"))
     ended = ended or steps_of_torch_xla.ended_in_the_traceback(case)
+    compiler = moment.incident.compiler if moment.incident else None
+    if compiler and program_account.living_results(compiler):
+        yield program_account.FEWER_RESULTS
+        return
     if helps := told.shows("a smaller batch helps"):
         yield batch_that_runs(helps)
     elif ended:

@@ -205,6 +205,8 @@ def _of_what_was_free(case: Case, moment: Moment, compiler: CompilerMemory) -> s
         what = "it is a program, and" if program else "it is more than the device has:"
         return f"{what} {weights_on_a_tpu.has(known)}, so that freeing what is held does not help"
     if size and free.high < _NEXT_TO_NOTHING:
+        if kept := program_account.of_living_results(compiler):
+            return f"only {human_size(free)} of the device was free{kept}"
         return (
             f"only {human_size(free)} of the device was free, in pieces: weights, the optimizer's state,"
             " batches and programs that are loaded hold the rest"
