@@ -951,3 +951,28 @@ RENDERED = "# jax: a NeRF on my GPU\n{said}\nThen the GPU runs out of memory.\n"
 )
 def test_pictures_are_rendered_with_fewer_rays(said: str, of_pictures: bool) -> None:
     assert ("render_chunk_size" in first(RENDERED.format(said=said))) is of_pictures
+
+
+AGAIN = (
+    "# Sampling with JAX on a TPU v3\n{said}\n"
+    "RESOURCE_EXHAUSTED: Error allocating device buffer: Attempting to allocate 9.00G. That was not possible."
+    " There are 4.50G free.; (0x0x0_HBM0)\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "again"),
+    [
+        ("It worked the first time, but running it again gives an error.", True),
+        ("The script runs fine the first time, but when I rerun it there is not enough memory.", True),
+        ("It ran the first time with two chips, and the loss is fine.", False),
+        ("The first time step runs, and the error comes again with the second batch.", False),
+        ("It works the first time I call it. I run other scripts again and again.", False),
+    ],
+)
+def test_what_fails_when_it_is_run_again_is_held_by_the_run_before(said: str, again: bool) -> None:
+    found = explained(AGAIN.format(said=said))
+    assert ("it fails when it is run again (line 2)" in found.verdict) is again
+    if again:
+        assert "only about 4.50 GiB was free" in found.verdict
+        assert found.actions[0].remedy.slug == "restart-kernel"

@@ -20,7 +20,7 @@ from tfmemlens.model.case import Case, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
-from tfmemlens.units import GIB, human
+from tfmemlens.units import GIB, human, human_size
 
 BASIS = Basis.SHAPE
 EXPLAINS = "all but the request, where that is small"
@@ -58,11 +58,18 @@ def check(case: Case) -> Iterator[Finding]:
 
 def _of_a_rerun(case: Case, request: Request, said: Line, index: int) -> Finding:
     """What the text says itself: it runs once, and fails when it is run again in the same process."""
+    cell = _IN_ONE_PROCESS.search(said.text) is not None
+    where = "in the same process " if cell else ""
+    still = "" if cell else ": arrays of the same process, or a process that has not ended"
     because = (
-        f"it fails when it is run again in the same process ({said.place}), so what the run before left most"
-        " likely still holds the device"
+        f"it fails when it is run again {where}({said.place}), so what the run before left most"
+        f" likely still holds the device{still}"
     )
-    jax = framework_of(case) == JAX
+    incident = case.moments[index].incident
+    compiler = incident.compiler if incident else None
+    if compiler and compiler.free:
+        because += f"; only {human_size(compiler.free)} was free"
+    remedies = _OF_JAX if framework_of(case) == JAX else _REMEDIES
     return Finding(
         severity=Severity.CAUSE,
         headline=because,
@@ -70,11 +77,17 @@ def _of_a_rerun(case: Case, request: Request, said: Line, index: int) -> Finding
         explains=2 * (request.needed_bytes or 0) or None,
         basis=Basis.MEASURED,
         evidence=(Evidence("what the text says", said),),
-        remedies=_OF_JAX if jax else _REMEDIES,
+        remedies=remedies if cell else (_END_IT, *(each for each in remedies if each.slug != _END_IT.slug)),
         moment=index,
     )
 
 
+_IN_ONE_PROCESS = regex(r"(?i)\b(?:cells?|notebooks?|runtime|kernel|session)\b")
+_END_IT = Remedy(
+    "restart the runtime or kernel, or end the process of the run before where one still holds the device,"
+    " and run it once",
+    slug="restart-kernel",
+)
 _OF_JAX = (
     Remedy(
         "delete what the run before returned, and whatever else refers to it, before the next run",

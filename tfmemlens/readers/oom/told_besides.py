@@ -803,11 +803,15 @@ RERUN = LineRule(
     r"(?i)\b(?:re-?run(?:ning|s)?|run(?:ning|s)?) (?:the |this |that )?(?:same )?(?:cell|notebook|it)\b"
     r"[^.\n]{0,40}"
     r"\b(?:again|more than once|twice|(?:a )?second time|without re-?(?:setting|starting))\b[^.\n]{0,80}"
-    r"\b(?:errors?|OOM\w*|memory|fails?|crash\w*)\b",
+    r"\b(?:errors?|OOM\w*|memory|fails?|crash\w*)\b"
+    r"|\b(?:ran|runs?|work(?:s|ed)|finish(?:es|ed))\b[^.\n]{0,24}\bfirst time\b[^.\n]{0,60}"
+    r"\b(?:again r[au]n|r[au]n(?:ning)?(?: \w+){0,3} (?:again|twice|(?:a )?second time)"
+    r"|re-?r[au]n(?:ning)?)\b[^.\n]{0,60}\b(?:errors?|OOM\w*|memory|fail(?:s|ed)?|crash\w*)\b",
     "if I rerun the cell more than once without resetting the runtime I get this error",
-    needs="run",
+    "it works fine the first time, but when I run the script again it fails",
+    needs=("run", "ran"),
 )
-"""What runs once in a notebook's process, and fails when it is run again."""
+"""What runs once, and fails when it is run again: in a notebook's process, or one after the other."""
 COMPILED_BY_XRT = LineRule(r"\bXRTCompile", "\t [[{{node XRTCompile}}]]", needs="XRTCompile")
 A_LABEL = LineRule(
     r"\bXLA [Ll]abel: .*?\b[a-z]{1,4}\d{1,2}\[\d",
