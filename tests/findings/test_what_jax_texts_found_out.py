@@ -976,3 +976,25 @@ def test_what_fails_when_it_is_run_again_is_held_by_the_run_before(said: str, ag
     if again:
         assert "only about 4.50 GiB was free" in found.verdict
         assert found.actions[0].remedy.slug == "restart-kernel"
+
+
+UPDATES = (
+    "# {title}\nimport jax, optax\nfor batch in batches:\n"
+    "    updates, state = tx.update(jax.grad(loss)(params, batch), state)\n\n{said}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("title", "said", "compiled"),
+    [
+        ("RAM is used up", "My RAM overflows. It does not happen when I use JIT for the update.", True),
+        ("Memory leak", "RAM grows with each step; this never occurs if the step is jitted.", True),
+        ("RAM is used up", "My RAM overflows. It does not happen when I run it without jit.", False),
+        ("RAM is used up", "My RAM overflows. It does not happen when jit is disabled.", False),
+        ("OOM on the GPU", "The GPU is out of memory, which does not happen with jit.", False),
+    ],
+)
+def test_what_jit_ends_is_compiled_anew(title: str, said: str, compiled: bool) -> None:
+    found = explained(UPDATES.format(title=title, said=said))
+    assert ("traces and compiles anew without jit" in found.verdict) is compiled
+    assert (found.actions[0].remedy.slug == "compile-once") is compiled

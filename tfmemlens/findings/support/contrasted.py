@@ -395,6 +395,8 @@ def difference(case: Case, found: Grower | None = None) -> Contrast | None:
         if begins == SUSPECTED and (both := compared(case)):
             return both
         told = _in_own_words(case, begins)
+        if told and told[1] == case.capture.surroundings.shows("jax: jit ends it"):
+            continue  # what that means is known
         if told and not (found and found.line == told[1] and begins != NOT_THERE):
             text = f'{told[1].place} says {says}: "{_short(told[0], _LONG)}": {then}'
             remedy = Remedy(text, slug="what-differs")

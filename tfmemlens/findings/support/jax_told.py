@@ -341,8 +341,8 @@ _DIAGONAL_GUIDE = Remedy(
     slug="diagonal-guide",
 )
 _JIT_ROUND_IT = Remedy(
-    "jit the whole call once, above the loop, and give it what changes as arguments: one program then serves"
-    " all turns",
+    "jit the whole call (a step with its update) once, above the loop, and give it what changes as arguments:"
+    " one program then serves all turns",
     "run = jax.jit(simulate)   # once, above the loop; else jax.clear_caches() every hundred turns",
     slug="compile-once",
 )
@@ -430,7 +430,7 @@ _FIRST_ROWS = (
         "what each call traces and compiles anew without jit round it (bodies of loops, closures that a"
         " library makes): JAX keeps each of these programs",
         (_JIT_ROUND_IT,),
-        grows=True,
+        beside=("growing in words", "host RAM in words"),  # one step's arrays on a GPU are less with jit, too
     ),
     _Told(
         "jax: a loop is unrolled",

@@ -253,12 +253,17 @@ JIT_ENDS_IT = LineRule(
     r"|no (?:more |such )?(?:leak|growth|increase)|fix(?:es|ed) (?:it|this|the))"
     r"|\bjitt?(?:ing|ed)\b[^.\n]{0,30}\b(?:(?:seem|appear)(?:s|ed)? to"
     r" (?:plug|fix|stop|cure|solve|end|prevent)|(?:plug|fixe|stop|cure|solve|end|prevent)s)"
-    r" (?:it|this|that|the (?:\w+ )?(?:leak\w*|growth|problem|issue))\b",
+    r" (?:it|this|that|the (?:\w+ )?(?:leak\w*|growth|problem|issue))\b"
+    r"|(?:\b(?:not|never|no longer)|n['\u2019]t) (?:\w+ )?"
+    r"(?:appear|happen|occur|leak|grow|increas|accumulat)\w*\b[^.\n]{0,24}\b(?:when|if|with|under|inside|once)\b"
+    r"(?:(?!\b(?:without|no|not|disabl\w*|remov\w*|outside)\b)[^.\n]){0,32}\bjit(?:ted|ting)?\b"
+    r"(?!(?: \w+){0,2} (?:disabl\w*|off|removed|out)\b)",
     "jitting seems to plug the leakage",
     "With @jax.jit on rollout memory stays flat.",
     "wrapping the call in eqx.filter_jit fixes it",
     "If I use jit on the solver it does not leak",
     "# @jit   <- with it the leak is gone",
+    "on my CPU it never grows when the update is jitted",
     "With jit at the loss it stays at 68% all the time",
     needs=("jit",),
 )
