@@ -292,3 +292,35 @@ def test_a_label_that_is_left_of_a_list_names_its_largest_array(label: str) -> N
     named = "the largest array that is left is bf16[24,128,1024] (6.00 MiB, line 2)" in report.verdict
     assert named is label.startswith("XLA label")
     assert report.actions[0].remedy.slug == "smaller-batch"
+
+
+def _listed(*nodes: str) -> str:
+    """An account with most of it in results, and its buffers, made by these."""
+    buffers = "".join(
+        f"\tBuffer {number}:\n\t\tSize: {5 - number}.00GiB\n"
+        f'\t\tOperator: op_name="{node}"\n\t\tXLA Label: custom-call\n'
+        f"\t\tShape: f32[{5 - number},1024,262144]\n\t\t==========================\n\n"
+        for number, node in enumerate(nodes, 1)
+    )
+    return f"{account(1, 4, 2, 7)}Peak buffers:\n{buffers}"
+
+
+def test_a_function_that_ran_by_itself_is_no_step() -> None:
+    text = _listed("jit(matmul)/jit(main)/dot_general", "jit(matmul)/jit(main)/transpose")
+    assert "`matmul` ran by itself, outside of jit" in explained(text).verdict
+    offered = remedies(text)
+    assert "compile-the-call" in offered
+    assert not {"donate-buffers", "return-less"} & set(offered)
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        ("jit(step)/jit(main)/dot_general", "jit(step)/jit(main)/transpose"),
+        ("jit(matmul)/jit(main)/dot_general", "jit(step)/jit(main)/transpose"),
+        ("jit(forward)/jit(matmul)/dot_general",),
+    ],
+)
+def test_a_step_that_calls_such_a_function_is_one(nodes: tuple[str, ...]) -> None:
+    assert "ran by itself" not in explained(_listed(*nodes)).verdict
+    assert "return-less" in remedies(_listed(*nodes))

@@ -185,7 +185,7 @@ def is_one_op(moment: Moment, compiler: CompilerMemory) -> bool:
     """Whether the program is one operation that ran by itself: by its account, or where its results are the
     most of it and all names in its list are `jit(f)/op` of one function and one op.
     """
-    if compiler.one_operation:
+    if compiler.one_operation or by_itself(moment):
         return True
     names = {
         row.allocation.node for row in rows(moment) if row.allocation.node and "/" in row.allocation.node
@@ -193,6 +193,30 @@ def is_one_op(moment: Moment, compiler: CompilerMemory) -> bool:
     parts = {(match[1], match[2]) for name in names if (match := _OF_A_CALL.match(name))}
     given = bool(compiler.arguments) and not made_of_nothing(compiler)
     return given and mostly_results(compiler) and len(parts) == len(names) == 1
+
+
+_BY_ITSELF = regex(
+    r"\Ajit\(_?(?P<name>dot|matmul|einsum|tensordot|inner|outer|dot_general|concatenate|stack|take|where|repeat"
+    r"|tile|conv_general_dilated|logsumexp|softmax|log_softmax|cumsum|sort|argsort)\)/"
+)
+
+
+def by_itself(moment: Moment) -> str | None:
+    """The function of jax.numpy that the whole program is: it was called outside of jit, and is no step."""
+    named = [row.allocation.node for row in rows(moment) if row.allocation.node]
+    found = [_BY_ITSELF.match(node) for node in named if node.startswith("jit(")]
+    names = {match["name"] if match else None for match in found}
+    return names.pop() if len(names) == 1 else None
+
+
+def in_one_program(name: str) -> Remedy:
+    """A function of jax.numpy's as a part of a larger program, which need not hold what it gives."""
+    return Remedy(
+        f"jit the call round it: `{name}` ran by itself, so its whole result has to exist; within one program"
+        " with what reads it (a loss, an argmax, the last position) it need not",
+        "y = jax.jit(f)(params, x)   # f: the model's apply and what is made of its output",
+        slug="compile-the-call",
+    )
 
 
 def of_one_op(moment: Moment, compiler: CompilerMemory) -> str:

@@ -552,6 +552,8 @@ def _of_the_program(
     new = program_account.made_of_nothing(compiler) and not program_account.runs_from_a_key(moment, compiler)
     if new:
         yield from program_account.for_initial_weights(case, moment)
+    elif name := program_account.by_itself(moment):
+        yield program_account.in_one_program(name)
     elif program_account.mostly_results(compiler):
         yield program_account.return_less(compiler, own_step=not strange)
     ran = other_than_training(case, moment.request) if moment.request else None

@@ -309,6 +309,8 @@ def _of_its_parts(case: Case, moment: Moment, compiler: CompilerMemory) -> str |
     beyond = program_account.against_device(compiler, device_limit(case, moment))
     if program_account.mostly_results(compiler):
         of_a_run = program_account.runs_from_a_key(moment, compiler)
+        if name := program_account.by_itself(moment):
+            return f"`{name}` ran by itself, outside of jit; {program_account.of_results(compiler)}{beyond}"
         return f"{program_account.of_results(compiler, of_a_run)}{beyond}"
     if facts.is_part(compiler.results, size) and not facts.is_arena(compiler, size):
         return f"these are the results of the program, which it makes beside its arguments{beyond}"
