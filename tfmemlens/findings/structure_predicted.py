@@ -115,7 +115,7 @@ def check(case: Case) -> Iterator[Finding]:
                 *((ROOM_FOR_UNIFIED,) if refused and not on_wsl(case) else ()),
                 *(
                     ()
-                    if no_gpu or unified or refused or design or _needs_many_gpus(case, moment)
+                    if no_gpu or unified or refused or _needs_many_gpus(case, moment)
                     else (with_host_ram(need, device_limit(case, moment)),)
                 ),
                 *((SMALLER_ALIGNMENT,) if not design and (small or not alignment) else ()),
