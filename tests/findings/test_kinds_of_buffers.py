@@ -379,6 +379,8 @@ RUNS = "what a loop has in each turn, 6 times: vmap runs it for 6"
     [
         ("jit(train)/vmap(while)/body/jvp(Net)/Dense_0/dot_general", RUNS),
         ("vmap(scan)/body/tanh", RUNS),
+        ("jit(train)/vmap(jit(run))/while/body/jvp(Net)/Dense_0/dot_general", RUNS),
+        ("jit(train)/vmap(jit(run))/jvp(Net)/Dense_0/dot_general", None),
         ("jit(train)/while/body/jvp(Net)/Dense_0/dot_general", None),  # one run, and no turn is kept
         ("jit(train)/while/body/transpose(jvp(Net))/Dense_0/mul", None),
         ("jit(train)/while/body/jvp(Net)/while/body/tanh", STACK + "keeps of all 6 steps"),

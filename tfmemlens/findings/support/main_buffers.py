@@ -406,7 +406,7 @@ def _is_of_a_run(row: Row, weights: Iterable[object]) -> bool:
     return many and bool(_RUNS.search(row.allocation.node or "")) and not _is_weight(row, weights)
 
 
-_RUNS = regex(r"\Avmap\((?:while|scan)\)/body\b|[/(]vmap\((?:while|scan)\)/body\b")
+_RUNS = regex(r"(?:\A|[/(])vmap\((?:(?:while|scan)\)/body|p?jit\(\w+\)\)/(?:while|scan)/body)\b")
 
 
 def _of_runs(mine: list[Row], held: int, framework: str | None) -> Buffers:
