@@ -25,7 +25,7 @@ from tfmemlens.findings.support.contrasted import (
 from tfmemlens.findings.support.prose_advice import OF_APPLE
 from tfmemlens.findings.support.rise_with import rise_with
 from tfmemlens.findings.support.rows import on_host
-from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of, situation
+from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of, on_a_mac, situation
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
@@ -224,7 +224,7 @@ _STATE_LIKE_THE_WEIGHTS = Remedy(
 def _tests(case: Case) -> Iterator[tuple[str, Line, tuple[Remedy, ...]]]:
     if found := isolated(case):
         says, line, advised = found
-        of_apple = case.capture.surroundings.shows("on a Mac") and "cpu" in says.lower()
+        of_apple = on_a_mac(case) and "cpu" in says.lower()
         yield says, line, (*advised, OF_APPLE) if of_apple else advised
     if both := case.capture.surroundings.shows("Keras 3 after Keras 2"):
         says = f"{both.place} compares Keras 3 with Keras 2, which compiled no step with XLA by itself"

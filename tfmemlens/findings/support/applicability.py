@@ -57,6 +57,9 @@ class Applicability:
     code: frozenset[str] = _ALL
     """The frameworks in which its code runs; the others are offered the words alone."""
 
+    cuda: bool = False
+    """Whether it is of CUDA, so that Apple's GPUs have none of it."""
+
     not_in: frozenset[str] = frozenset()
     """Libraries on top of JAX whose users cannot do it, or whose own code does it already."""
 
@@ -74,6 +77,7 @@ class Applicability:
             and not (self.shown and run.training is not True)
             and not (self.wide and run.half)
             and not (self.optimizer and run.optimizer is False)
+            and not (self.cuda and "gpu=Apple" in run.settings)
             and not self.is_done(run.settings)
         )
 
@@ -133,30 +137,30 @@ TABLE: dict[str, Applicability] = {
     "no-layout-copies": _IN_THE_LAYOUT_PASS,
     # Of allocators and devices.
     "growth": Applicability(
-        devices=_ON_GPU, done="allow_growth=True|XLA_PYTHON_CLIENT_PREALLOCATE=False", code=_NAMED
+        cuda=True, devices=_ON_GPU, done="allow_growth=True|XLA_PYTHON_CLIENT_PREALLOCATE=False", code=_NAMED
     ),
     "async-allocator": Applicability(
-        _TENSORFLOW, since=(2, 5), devices=_ON_GPU, done="TF_GPU_ALLOCATOR=cuda_malloc_async"
+        _TENSORFLOW, cuda=True, since=(2, 5), devices=_ON_GPU, done="TF_GPU_ALLOCATOR=cuda_malloc_async"
     ),
     "larger-pool": Applicability(
-        _OF_JAX, devices=_ON_GPU,
+        _OF_JAX, cuda=True, devices=_ON_GPU,
         done="XLA_PYTHON_CLIENT_MEM_FRACTION=.*|XLA_PYTHON_CLIENT_ALLOCATOR=platform",
     ),
-    "smaller-fraction": Applicability(_NAMED, devices=_ON_GPU),
+    "smaller-fraction": Applicability(_NAMED, cuda=True, devices=_ON_GPU),
     "constant-shapes": _ANYWHERE,
     "large-tensors-first": Applicability(devices=_ON_GPU | _HOST),
     "see-device-users": Applicability(devices=_ON_GPU, shell=True, done="nvidia-smi=shown"),
     "fewer-processes": Applicability(devices=_ON_GPU),
-    "one-device-each": Applicability(devices=_ON_GPU),
+    "one-device-each": Applicability(cuda=True, devices=_ON_GPU),
     "cudnn-workspace-limit": Applicability(
-        _TENSORFLOW, since=(1, 1), devices=_ON_GPU, done="TF_CUDNN_WORKSPACE_LIMIT_IN_MB=.*"
+        _TENSORFLOW, cuda=True, since=(1, 1), devices=_ON_GPU, done="TF_CUDNN_WORKSPACE_LIMIT_IN_MB=.*"
     ),
     "matching-driver": _ANYWHERE,
     "other-arena": Applicability(shell=True),
     "in-batches-of-r": Applicability(shell=True),
-    "compute-mode": Applicability(devices=_ON_GPU, shell=True),
-    "another-gpu": Applicability(devices=_ON_GPU),
-    "blocking-launches": Applicability(devices=_ON_GPU, done="CUDA_LAUNCH_BLOCKING=.*"),
+    "compute-mode": Applicability(cuda=True, devices=_ON_GPU, shell=True),
+    "another-gpu": Applicability(cuda=True, devices=_ON_GPU),
+    "blocking-launches": Applicability(cuda=True, devices=_ON_GPU, done="CUDA_LAUNCH_BLOCKING=.*"),
     "smaller-gpu-blocks": Applicability(devices=_ON_GPU),
     "more-shared-memory": _ANYWHERE,
     "fewer-threads": _ANYWHERE,
@@ -205,6 +209,8 @@ TABLE: dict[str, Applicability] = {
     "pool-of-exla": Applicability(devices=_ON_GPU, program=frozenset({"Elixir"}), shell=True),
     "free-tensors-of-exla": Applicability(program=frozenset({"Elixir"}), shell=True),
     "close-tensors": Applicability(program=frozenset({"Java", "C#"}), shell=True),
+    "one-order-of-feeds": Applicability(program=frozenset({"Go"}), shell=True),
+    "close-tensors-of-go": Applicability(program=frozenset({"Go"}), shell=True),
     "watch-the-client": Applicability(program=frozenset({"TensorFlow Serving"}), shell=True),
     "smaller-requests": Applicability(program=frozenset({"TensorFlow Serving"}), shell=True),
     "bound-requests": Applicability(program=frozenset({"TensorFlow Serving"}), shell=True),
@@ -219,13 +225,15 @@ TABLE: dict[str, Applicability] = {
     "other-tool": _ANYWHERE,
     "fewer-elements": _ANYWHERE,
     "shorter-queue": Applicability(_TENSORFLOW, devices=_HOST),
-    "growth-at-first": Applicability(_TENSORFLOW, shell=True, done="TF_FORCE_GPU_ALLOW_GROWTH=true"),
+    "growth-at-first": Applicability(
+        _TENSORFLOW, cuda=True, shell=True, done="TF_FORCE_GPU_ALLOW_GROWTH=true"
+    ),
     "as-many-steps": _TENSORFLOW_CODE,
     "close-other-programs": _ANYWHERE,
     "another-allocator": Applicability(
-        _OF_JAX, devices=_ON_GPU, shell=True, done="XLA_PYTHON_CLIENT_ALLOCATOR=.*"
+        _OF_JAX, cuda=True, devices=_ON_GPU, shell=True, done="XLA_PYTHON_CLIENT_ALLOCATOR=.*"
     ),
-    "pool-for-unified-memory": Applicability(_OF_JAX, devices=_ON_GPU, shell=True),
+    "pool-for-unified-memory": Applicability(_OF_JAX, cuda=True, devices=_ON_GPU, shell=True),
     "another-malloc": Applicability(program=frozenset({"TensorFlow Serving"}), shell=True),
     "smaller-files": Applicability(program=frozenset({"Node", "TensorFlow.js"}), shell=True),
     "another-backend": Applicability(shell=True),
@@ -273,8 +281,8 @@ TABLE: dict[str, Applicability] = {
     "start-all-processes": _ANYWHERE,
     "without-log-likelihood": Applicability(_OF_JAX),
     "find-the-feed": _ANYWHERE,
-    "convert-on-the-cpu": Applicability(_TENSORFLOW, devices=_ON_GPU, shell=True),
-    "without-cudnn": Applicability(_TENSORFLOW, devices=_ON_GPU),
+    "convert-on-the-cpu": Applicability(_TENSORFLOW, cuda=True, devices=_ON_GPU, shell=True),
+    "without-cudnn": Applicability(_TENSORFLOW, cuda=True, devices=_ON_GPU),
     "compare-shapes": _ANYWHERE,
     "find-the-size": _ANYWHERE,
     "fewer-classes": _ANYWHERE,

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from tfmemlens.findings.support.contrasted import contrasted
 from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.program_lines import code_lines
-from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of, situation
+from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of, on_a_mac, situation
 from tfmemlens.findings.support.tried import ruled_out
 from tfmemlens.findings.support.which_memory import DEVICE, HOST, RAN_OUT, UNSAID
 from tfmemlens.model.case import Case
@@ -214,7 +214,7 @@ def _one_of(named: Sequence[str]) -> str:
 def tell(case: Case, where: str) -> Remedy:
     """What tells the causes apart, whichever it is."""
     of_python = not situation(case).program
-    if where == HOST or case.capture.surroundings.shows("on a Mac"):  # a Mac's GPU uses its RAM
+    if where == HOST or on_a_mac(case):  # a Mac's GPU uses its RAM
         return Remedy(_OF_RAM, _RSS if of_python else None, slug="tell-which")
     framework = framework_of(case)
     code = _BYTES_OF.get(framework or "") if of_python else None

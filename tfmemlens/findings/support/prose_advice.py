@@ -16,6 +16,8 @@ from tfmemlens.findings.support.situation import (
     TENSORFLOW,
     TORCH_XLA,
     framework_of,
+    on_a_mac,
+    on_apple_gpu,
     only_infers,
     situation,
 )
@@ -146,6 +148,21 @@ OF_NATIVE = {
             " session when another takes its place",
             "session.Dispose();",
             slug="close-models",
+        ),
+    ),
+    "Go": (
+        Remedy(
+            "see whether the number of inputs decides: Session.Run takes its feeds from a map, so in another"
+            " order at each call, and TensorFlow keeps what it prepared for each order that it met. Compare one"
+            " input (all in one tensor) with several; where several alone grow, try a newer release",
+            slug="one-order-of-feeds",
+        ),
+        Remedy(
+            "load the model once, and let Go collect: a Tensor lies in C's memory, which goes when Go's"
+            " collector drops the value, and that one counts its own heap alone. See whether memory stays flat"
+            " with a collection now and then",
+            "runtime.GC()   // every 100 calls; session.Close() when another takes its place",
+            slug="close-tensors-of-go",
         ),
     ),
     "Dart": (
@@ -602,21 +619,36 @@ def _room_for_others(case: Case) -> Remedy:
     )
 
 
+_WITHOUT_APPLES_GPU = Remedy(
+    "run the same on the CPU alone: where memory stays flat there, the plug-in for Apple's GPU keeps it, and"
+    " a newer one, or the CPU for this part, is what helps",
+    slug="compare-with-cpu",
+)
+_WITHOUT_MLCOMPUTE = Remedy(
+    "run the same on the CPU: where memory stays flat there, ML Compute keeps it, the part of Apple's own"
+    " TensorFlow that ran on the GPU before tensorflow-metal took its place: change to that, or stay on the"
+    " CPU",
+    "mlcompute.set_mlc_device(device_name='cpu')   # else: pip install tensorflow tensorflow-metal",
+    slug="compare-with-cpu",
+)
+
+
 def _of_growth(case: Case, of_host: bool) -> Iterator[Remedy]:
     told = case.capture.surroundings
-    if told.shows("on a Mac") and told.shows("fine on the CPU"):
+    if on_apple_gpu(case) and told.shows("fine on the CPU"):
         yield OF_APPLE
         return
-    if told.shows("on a Mac"):
+    if on_apple_gpu(case):
         jax = framework_of(case) == JAX
-        yield Remedy(
-            "run the same on the CPU alone: where memory stays flat there, the plug-in for Apple's GPU keeps"
-            " it, and a newer one, or the CPU for this part, is what helps",
+        code = (
             "JAX_PLATFORMS=cpu python train.py"
             if jax
-            else "tf.config.set_visible_devices([], 'GPU')   # first",
-            slug="compare-with-cpu",
+            else "tf.config.set_visible_devices([], 'GPU')   # first"
         )
+        if any("mlcompute" in each.text for each in code_lines(told)):
+            yield _WITHOUT_MLCOMPUTE
+        else:
+            yield replace(_WITHOUT_APPLES_GPU, code=code)
     if of_host and told.shows("using a tool"):
         results = fewer_results(case)
         yield Remedy(results, slug="results-in-parts") if results else SMALLER_QUEUES
@@ -624,7 +656,7 @@ def _of_growth(case: Case, of_host: bool) -> Iterator[Remedy]:
         yield _stay_with_a_release(told) or _ANOTHER_JAX
     elif told.shows("watching memory"):
         yield COMPILED_ONCE if framework_of(case) == JAX else _MAKE_ONCE
-    yield find_what_grows(case, of_host or told.shows("on a Mac") is not None)
+    yield find_what_grows(case, of_host or on_a_mac(case))
 
 
 def _nothing_made_anew(case: Case) -> bool:

@@ -82,7 +82,7 @@ def situation(case: Case, moment: Moment | None = None) -> Situation:
         case.api.library,
         case.capture.surroundings.shows("using a tool") is not None,
         ruled_out(case),
-        in_r(case) or case.capture.surroundings.shows("code of Julia") is not None,
+        in_r(case) or any(map(case.capture.surroundings.shows, ("code of Julia", "no Python"))),
     )
 
 
@@ -190,6 +190,34 @@ def on_windows(case: Case) -> bool:
     return told.shows("on Windows") is not None and not (platform and platform[0] == "WSL2")
 
 
+def on_a_mac(case: Case) -> bool:
+    """Whether the program runs on a Mac, and not on one among other systems."""
+    line = case.capture.surroundings.shows("on a Mac")
+    if line is None:
+        return False
+    return _OTHER_SYSTEM.search(_EXAMPLE.sub(" ", line.text)) is None
+
+
+_EXAMPLE = regex(r"\(e\.g[^()\n]{0,80}\)")
+"""What the form of a report gives as an example."""
+_OTHER_SYSTEM = regex(r"(?i)\b(?:ubuntu|debian|centos|linux|windows|win ?1[01])\b")
+
+
+def on_apple_gpu(case: Case) -> bool:
+    """Whether the only GPU that there may be is Apple's, which knows nothing of CUDA."""
+    told = case.capture.surroundings
+    named = (*told.devices, *told.named_devices, *told.device_uses)
+    compared = told.shows("fine on the CPU") or told.shows("flat on the CPU")
+    notebook = told.shows("in a notebook")
+    hosted = notebook is not None and _HOSTED.search(notebook.text) is not None
+    elsewhere = hosted or told.shows("on a TPU") or (without_gpu(case) and not compared)
+    return on_a_mac(case) and not named and not elsewhere
+
+
+_HOSTED = regex(r"(?i)(?<![\w./])(?:colab|kaggle)\b(?!\.|/|[^.\n]{0,40}\b(?:gist|works?|fine|http))")
+"""A notebook on somebody's server, whatever machine shows it: no link to one, nor where it goes well."""
+
+
 def without_gpu(case: Case) -> bool:
     """Whether TensorFlow has no GPU: the text says so, or it is a version that has none on Windows."""
     if case.capture.surroundings.shows("fails on the GPU alone"):
@@ -293,8 +321,10 @@ def _settings(case: Case) -> Iterator[str]:
         yield "calls=fit"
     if case.capture.surroundings.shows("awaiting"):
         yield "calls=await"
-    if case.capture.surroundings.shows("on a Mac"):
+    if on_a_mac(case):
         yield "platform=Mac"
+    if on_apple_gpu(case):
+        yield "gpu=Apple"
     if on_windows(case):
         yield "platform=Windows"
     uses = case.capture.surroundings.device_uses

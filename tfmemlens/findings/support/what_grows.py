@@ -12,7 +12,7 @@ from tfmemlens.findings.support.contrasted import first_of
 from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.kept_code import kept
 from tfmemlens.findings.support.program_lines import code_lines
-from tfmemlens.findings.support.situation import TENSORFLOW, framework_of, situation
+from tfmemlens.findings.support.situation import TENSORFLOW, framework_of, on_a_mac, situation
 from tfmemlens.findings.support.told_again import (
     FEWER_SAMPLES,
     FROZEN,
@@ -122,7 +122,7 @@ def grower(case: Case) -> Grower | None:
 
 def _growers(case: Case) -> Iterator[Grower]:
     told = case.capture.surroundings
-    if (line := told.shows("flat on the CPU")) and told.shows("on a Mac"):
+    if (line := told.shows("flat on the CPU")) and on_a_mac(case):
         yield Grower(
             f"the plugin for the Mac's GPU (tensorflow-metal), since the same program stays flat on the CPU"
             f" ({line.place})",

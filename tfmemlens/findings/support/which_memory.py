@@ -7,6 +7,7 @@ from tfmemlens.findings.support.situation import (
     TENSORFLOW,
     TORCH_XLA,
     framework_of,
+    on_a_mac,
     situation,
     without_gpu,
 )
@@ -227,7 +228,7 @@ def how_to_tell(case: Case, line: Line, where: str) -> str:
     told = case.capture.surroundings
     if where != UNSAID or framework_of(case) not in (TENSORFLOW, JAX) or case.moments or told.soft_warnings:
         return ""
-    if situation(case).program or told.shows("on a TPU") or told.shows("on a Mac"):
+    if situation(case).program or told.shows("on a TPU") or on_a_mac(case):
         return ""
     if _HOST.search(line.text) and _DEVICE.search(line.text):
         return ""  # both are meant

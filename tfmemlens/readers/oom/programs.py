@@ -26,6 +26,7 @@ PROGRAM = LineRule(
     r"|\bTensorflow\.(?:Eager|Contexts|Binding)\.\w|\bTF(?:Tensor|Session)\b"
     r"|\bEXLA\b|\(exla \d|\bLivebook\b|\.livemd\b|\bElixir \d|\bBumblebee\.\w|\bMix\.install\b"
     r"|\bNx\.(?:Serving|Defn|Tensor|default_backend)\b"
+    r"|\bGo (?:heap|bindings?|runtime|garbage collector|API|client)\b"
     r"|\b(?:Go|GO|[Gg]olang) [Tt]ensor[Ff]low\b|\btensorflow/go\b|\btfgo\.|\btf\.LoadSavedModel\()",
     "\tat org.tensorflow.Session.run(Session.java:830)",
     "pods that run TF Java code",
@@ -53,7 +54,14 @@ PROGRAM = LineRule(
     "the notebook fine_tuning.livemd in Livebook, Elixir 1.16",
     "github.com/tensorflow/tensorflow/tensorflow/go v1.12, in a service of ours",
     "We use the Go TensorFlow API",
+    "The Go heap stays small",
     needs=(
+        "go heap",
+        "go binding",
+        "go runtime",
+        "go garbage",
+        "go api",
+        "go client",
         "go tensorflow",
         "golang t",
         "tensorflow/go",
@@ -207,6 +215,7 @@ _NAMES = (
         ("exla", "(exla", "livebook", ".livemd", "elixir", "bumblebee", "mix.install", "nx."),
         "Elixir",
     ),
+    (("go heap", "go binding", "go runtime", "go garbage", "go api", "go client"), "Go"),
     (("go tensor", "golang t", "tensorflow/go", "tfgo", "tf.loadsavedmodel"), "Go"),
 )
 """What a program is called, by how the words that show it begin."""

@@ -728,7 +728,8 @@ WITHOUT_GPU = LineRule(
     r"|\btensorflow[-_]cpu\b|\bcpu[- ]only\b"
     r"|\b(?:train\w*|runs?|running|comput\w+)\b[^.\n]{0,20} on (?:the |my |a )?CPU\b(?! (?:and|or)\b)"
     r"|\b(?:in|with) (?:the )?CPU[- ]mode\b|\bJAX_PLATFORM(?:S|_NAME)\b[\"'\]]{0,2} ?[=,] ?[\"']?cpu\b"
-    r"|\bjax_platform(?:s|_name)['\"], ?['\"]cpu\b|\A\W*CPU\W*\Z",
+    r"|\bjax_platform(?:s|_name)['\"], ?['\"]cpu\b|\A\W*CPU\W*\Z"
+    r"|\A\W{0,4}GPU model(?: and memory)?[ :*-]{1,6}(?:not? us(?:ed|ing)|none|nope?|CPU(?: only)?)\W*\Z",
     "My laptop has no GPU, 16 GB RAM",
     'JAX_PLATFORMS="cpu" python train.py',
     "os.environ['JAX_PLATFORM_NAME'] = 'cpu'",
@@ -737,7 +738,8 @@ WITHOUT_GPU = LineRule(
     "tensorflow-cpu==2.11.0",
     "Tensorflow is running in cpu mode",
     "My RAM is full during training on the CPU",
-    needs=(" gpu", "cpu"),
+    "- GPU model and memory: none",
+    needs=(" gpu", "cpu", "gpu model"),
 )
 """The text says that a GPU is not expected."""
 IDLE_GPU = LineRule(

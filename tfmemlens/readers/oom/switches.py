@@ -662,6 +662,7 @@ _WORDS = Words(
     " nano", " Nano", "aspb", "RPi", "HIP_", "hip", "MIOpen", "ROCm", "rocm", "DML:", "DmlAlloc",
     "FORCE_UNI", "remat", "Remat", "recompute", "checkpoint", "ccum", "every_k",
     "arallel_size", "arallel-size", "tp-size", "tp_size", "arallelism=", "clear_c", "clear_b",
+    "Go heap", "Go bind", "Go run", "Go garb", "Go API", "Go client",
     "o Tensor", "O Tensor", "o tensor", "olang T", "olang t", "low/go", "tfgo.", "LoadSaved",
     "exla", "EXLA", "Livebook", ".livemd", "Elixir ", "Bumblebee.", "Mix.install", "Nx.",
 )  # fmt: skip

@@ -293,6 +293,14 @@ A_TOOL = LineRule(
     ),
 )  # fmt: skip
 """The program is one that its user starts and configures, and did not write."""
+NO_PYTHON = LineRule(
+    r"(?i)\A\W{0,4}Python version[ :*-]{1,6}"
+    r"(?:not? (?:us(?:ed|ing)|python)\b|none\b|no\W*\Z|not applicable\b)",
+    "- Python version: Not using python.",
+    "Python version: none",
+    needs=("python version",),
+)
+"""The form of a report says that no Python runs."""
 A_MAC = LineRule(
     r"\b[Mm]ac ?(?:OS\b|Book)|\btensorflow[-_](?:metal|macos)\b|\bjax-metal\b|\bmlcompute\b"
     r"|\bApple (?:[Ss]ilicon|M\d|GPU)"
@@ -1182,6 +1190,7 @@ TOLD_BESIDES = {
     "one input after another": ONE_AFTER_ANOTHER,
     "lines left out": LINES_LEFT_OUT,
     "code of R": CODE_OF_R,
+    "no Python": NO_PYTHON,
     "code of Julia": CODE_OF_JULIA,
     "building an image": BUILDS_AN_IMAGE,
     "in a container": IN_A_CONTAINER,
