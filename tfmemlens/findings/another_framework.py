@@ -48,6 +48,10 @@ EXPLAINS = "no bytes"
 _TOOLS = {
     "PyTorch": "print(torch.cuda.memory_summary())   # torch.cuda.memory._snapshot() names who holds it"
 }
+_OF_MPS = (
+    "print(torch.mps.current_allocated_memory() >> 20, torch.mps.driver_allocated_memory() >> 20, 'MiB')"
+)
+"""The same on a Mac, whose GPU is not CUDA's."""
 _WITHOUT_A_POOL = ("JCuda", "PyCUDA", "Numba")
 """What asks the driver for each buffer: others fill the GPU as likely as the program."""
 _TENSTORRENT = "Tenstorrent's runtime"
@@ -56,6 +60,7 @@ _A_COMPILER = "a compiler was killed"
 _PREPARE = "could not prepare the model"
 _NO_START = "let this process start on no GPU"
 _TOO_LATE = "came after TensorFlow had started the GPU"
+_OUTSIDE = "reached outside its memory"
 _UNFINISHED = "did not finish a command buffer"
 _IN_32_BITS = "where 32 bits hold it"
 _OF_A_SOLVER = "a solver of differential equations"
@@ -385,7 +390,7 @@ _HELP = {
         "coord.request_stop(); coord.join(threads); sess.close()",
         slug="mend-the-error",
     ),
-    "reached outside its memory": Remedy(
+    _OUTSIDE: Remedy(
         "find the kernel: let every launch be waited for, and read which op fails",
         "export CUDA_LAUNCH_BLOCKING=1",
         slug="blocking-launches",
@@ -401,6 +406,22 @@ _OF_AN_ADDRESS = Remedy(
     "CUDA_LAUNCH_BLOCKING=1 python train.py   # then: pip list | grep -i -E 'jax|tensorflow|nvidia'",
     slug="newer-release",
 )
+
+
+def _of_an_address(case: Case, line: Line) -> Iterator[Remedy]:
+    """What helps where a kernel reached outside its memory: an op that the text names comes first."""
+    if not _ADDRESS.search(line.text):
+        return
+    own = case.capture.surroundings.shows("an op of its own")
+    if own and own != line:
+        yield Remedy(
+            f"look at the op with CUDA code of its own first ({own.place}): leave it out or run it on the CPU"
+            " to see whether it is the one, build it anew for the TensorFlow, CUDA and GPU of this machine, and"
+            " let the sanitizer find where it reaches outside",
+            "compute-sanitizer python train.py",
+            slug="one-op-less",
+        )
+    yield _OF_AN_ADDRESS
 
 
 def _in_node(case: Case, remedy: Remedy) -> Remedy:
@@ -465,7 +486,7 @@ def check(case: Case) -> Iterator[Finding]:
             detail=_NO_SETTING if _ON_CHIP in what else "",
             remedies=(
                 *((ended[0],) if ended else ()),
-                *((_OF_AN_ADDRESS,) if _ADDRESS.search(line.text) else ()),
+                *_of_an_address(case, line),
                 *((BUILD_ONCE,) if _grew(case, what, line) else ()),
                 *((_COMPILED_ONCE,) if _OF_THREADS in what and "LLVM" in line.text else ()),
                 *(_smaller_blocks(case) if _ON_CHIP in what else ()),
@@ -479,6 +500,7 @@ def check(case: Case) -> Iterator[Finding]:
                     for words, remedy in (*_HELP.items(), *_of_rocm(line))
                     if words in what
                     and not (words == _KIND_OF_GPU and _of_rocm(line))
+                    and not (words == _OUTSIDE and _ADDRESS.search(line.text))
                     and not (words == _PREPARE and _OF_NO_SHAPE.search(line.text))
                     and not (words == _A_GRAPH and _grew(case, what, line))
                 ),
@@ -1059,7 +1081,8 @@ def _for_another(case: Case, name: str, line: Line) -> Iterator[Remedy]:
             "see who holds the GPU, and end what is not needed", "nvidia-smi", slug="see-device-users"
         )
     if name in _TOOLS and not _HOLDS_NOTHING.search(line.text):
-        yield Remedy(f"ask {name} itself", _TOOLS[name], slug="other-tool")
+        tool = _OF_MPS if "MPS" in line.text else _TOOLS[name]
+        yield Remedy(f"ask {name} itself", tool, slug="other-tool")
 
 
 _NO_GRAPHS = Remedy(

@@ -743,6 +743,8 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         yield MORE_TO_COMMIT
     elif of_a_pod(case) and was_killed(moment) and not (limited or on_board or another_program(moment)):
         yield from (POD_ENDED, ROOM_FOR_THE_POD)
+    elif "available RAM" in said and not (limited or in_a_notebook or only_infers(case)):
+        yield _LARGER_RUNTIME
     elif not (limited or on_board or in_a_notebook or _of_network(moment)):
         yield Remedy(
             "check the limit of the container or job (cgroup, ulimit -v, Slurm --mem)", slug="container-limit"

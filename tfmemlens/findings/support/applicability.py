@@ -209,6 +209,7 @@ TABLE: dict[str, Applicability] = {
     "pool-of-exla": Applicability(devices=_ON_GPU, program=frozenset({"Elixir"}), shell=True),
     "free-tensors-of-exla": Applicability(program=frozenset({"Elixir"}), shell=True),
     "close-tensors": Applicability(program=frozenset({"Java", "C#"}), shell=True),
+    "one-op-less": Applicability(cuda=True, devices=_ON_GPU, shell=True),
     "one-order-of-feeds": Applicability(program=frozenset({"Go"}), shell=True),
     "close-tensors-of-go": Applicability(program=frozenset({"Go"}), shell=True),
     "watch-the-client": Applicability(program=frozenset({"TensorFlow Serving"}), shell=True),

@@ -153,14 +153,14 @@ OF_NATIVE = {
     "Go": (
         Remedy(
             "see whether the number of inputs decides: Session.Run takes its feeds from a map, so in another"
-            " order at each call, and TensorFlow keeps what it prepared for each order that it met. Compare one"
-            " input (all in one tensor) with several; where several alone grow, try a newer release",
+            " order at each call, and TensorFlow keeps what it prepared for each order that it met. Compare"
+            " one input (all in one tensor) with several; where several alone grow, try a newer release",
             slug="one-order-of-feeds",
         ),
         Remedy(
             "load the model once, and let Go collect: a Tensor lies in C's memory, which goes when Go's"
-            " collector drops the value, and that one counts its own heap alone. See whether memory stays flat"
-            " with a collection now and then",
+            " collector drops the value, and that one counts its own heap alone. See whether memory stays"
+            " flat with a collection now and then",
             "runtime.GC()   // every 100 calls; session.Close() when another takes its place",
             slug="close-tensors-of-go",
         ),
@@ -525,10 +525,19 @@ _IF_IT_TRAINS_ON_A_TPU = Remedy(
 )
 
 
+_WHATEVER_THE_DEVICE = Remedy(
+    "if it trains, with a smaller batch; and evaluate in batches, too, where all test samples are given to"
+    " one call; else smaller inputs (images, sequences), fewer at a time",
+    slug="smaller-batch",
+)
+
+
 def from_the_stated(case: Case, remedy: Remedy) -> Remedy:
     """The same with the batch that the text states, where it states one alone."""
     if remedy is _IF_IT_TRAINS and case.capture.surroundings.shows("on a TPU"):
         return _IF_IT_TRAINS_ON_A_TPU
+    if remedy is _IF_IT_TRAINS and case.capture.surroundings.shows("fails on CPU and GPU"):
+        remedy = _WHATEVER_THE_DEVICE
     stated = {value for name, value, _ in case.capture.surroundings.settings if name == "batch_size"}
     batch = int(stated.pop()) if len(stated) == 1 and all(value.isdigit() for value in stated) else 0
     if batch < _LEAST_TO_HALVE:

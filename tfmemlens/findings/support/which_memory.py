@@ -99,6 +99,8 @@ def whose(case: Case, line: Line) -> str:
         return HOST if any(map(told.shows, _OF_THE_HOST)) else UNSAID
     if _HBM_FULL.search(line.text):
         return DEVICE
+    if told.shows("fails on CPU and GPU"):
+        return UNSAID
     if loaded_by_each(case) or read_as_one_array(case, line):
         return HOST
     if least_bytes(line.text) and not _HOST.search(line.text):
@@ -232,6 +234,11 @@ def how_to_tell(case: Case, line: Line, where: str) -> str:
         return ""
     if _HOST.search(line.text) and _DEVICE.search(line.text):
         return ""  # both are meant
+    if both := told.shows("fails on CPU and GPU"):
+        return (
+            f"; {both.place} says that it fails on CPU and GPU alike, so one step or call asks for more than"
+            " either has"
+        )
     if (gpu := told.shows("a GPU named")) and not told.shows("host RAM named"):
         return f"; most likely a GPU's, since {gpu.place} names one"
     if told.shows("growing in words"):

@@ -293,6 +293,31 @@ A_TOOL = LineRule(
     ),
 )  # fmt: skip
 """The program is one that its user starts and configures, and did not write."""
+ON_BOTH = LineRule(
+    r"(?i)\b(?:error|OOM|out of memory|fail(?:s|ed|ure)?|crash(?:es|ed)?|runs out|exhaust\w*|problem|issue)\b"
+    r"[^.?\n]{0,60}\b(?:both (?:on |with |for |the )*(?:CPU and (?:\w+ )?GPU|GPU and (?:\w+ )?CPU)s?"
+    r"|(?:on|with|using) (?:the |my )?(?:CPU (?:and|or) (?:\w+ )?GPU|GPU (?:and|or) (?:\w+ )?CPU)"
+    r" (?:alike|both)"
+    r"|also (?:on|with) (?:the |my )?CPU\b|(?:on|with) (?:the |my )?CPU,? (?:as well|too|also))\b"
+    r"(?! (?:is|are|was|were) (?:fine|ok))"
+    r"|\bregardless of (?:whether )?(?:\w+ ){0,4}?(?:CPU or (?:\w+ )?GPU|GPU or (?:\w+ )?CPU)\b"
+    r"|\u65e0\u8bba[^\n\u3002]{0,12}GPU[^\n\u3002]{0,12}CPU[^\n\u3002]{0,8}[\u90fd\u4e5f]",
+    "The same OOM comes on the CPU, too",
+    "It fails both on CPU and GPU",
+    "It runs out, regardless of whether I use the GPU or the CPU",
+    "\u65e0\u8bba\u7528GPU\u8fd8\u662fCPU\u90fd\u4f1a\u5185\u5b58\u4e0d\u8db3",
+    needs=("cpu",),
+)
+"""The text says that it fails on the CPU as on the GPU."""
+OWN_CUDA_CODE = LineRule(
+    r"(?i)\b(?:custom|native|hand-?written|(?:my|our) own)[ -](?:[\w-]{1,20} ){0,2}?"
+    r"(?:ops?|kernels?|CUDA (?:code|implementation|op|kernel)s?)\b(?! are on)|\bload_op_library\(",
+    "It calls a custom op of ours",
+    "the native CUDA implementation of that loss",
+    "lib = tf.load_op_library('./beam.so')",
+    needs=("op", "kernel", "cuda "),
+)
+"""The program runs an op whose code for the GPU is no part of the framework."""
 NO_PYTHON = LineRule(
     r"(?i)\A\W{0,4}Python version[ :*-]{1,6}"
     r"(?:not? (?:us(?:ed|ing)|python)\b|none\b|no\W*\Z|not applicable\b)",
@@ -1191,6 +1216,8 @@ TOLD_BESIDES = {
     "lines left out": LINES_LEFT_OUT,
     "code of R": CODE_OF_R,
     "no Python": NO_PYTHON,
+    "fails on CPU and GPU": ON_BOTH,
+    "an op of its own": OWN_CUDA_CODE,
     "code of Julia": CODE_OF_JULIA,
     "building an image": BUILDS_AN_IMAGE,
     "in a container": IN_A_CONTAINER,
