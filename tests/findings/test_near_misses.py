@@ -141,7 +141,12 @@ _PAIRS = (
     " __wrapped__Sub_device_/job:localhost/replica:0/task:0/device:GPU:0}}}} failed to allocate memory"
     " [Op:Sub] name: \n\nfeats is ({rows}, 96)\n"
 )
+_COMMENTED = "anna \u00b7 description\nIt runs out of memory on my GPU.\nbob \u00b7 comment\n{advice}\n"
 CASES: dict[str, tuple[str, str]] = {
+    "advised-in-a-comment": (
+        _COMMENTED.format(advice="It needs 13 GB of memory. You can lower it by `--tile 256`."),
+        _COMMENTED.format(advice="It needs 13 GB of memory. You can reduce `batch_size`."),
+    ),
     "pairs-by-the-line": (
         _PAIRS.format(line="feats[:, None, :] - feats[None, :, :]", rows=5000),
         _PAIRS.format(line="feats[:, None, :] - feats[None, :, :]", rows=500),

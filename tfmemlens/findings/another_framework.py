@@ -416,8 +416,8 @@ def _of_an_address(case: Case, line: Line) -> Iterator[Remedy]:
     if own and own != line:
         yield Remedy(
             f"look at the op with CUDA code of its own first ({own.place}): leave it out or run it on the CPU"
-            " to see whether it is the one, build it anew for the TensorFlow, CUDA and GPU of this machine, and"
-            " let the sanitizer find where it reaches outside",
+            " to see whether it is the one, build it anew for the TensorFlow, CUDA and GPU of this machine,"
+            " and let the sanitizer find where it reaches outside",
             "compute-sanitizer python train.py",
             slug="one-op-less",
         )

@@ -194,6 +194,7 @@ _BELOW = 3
 FINE_WITHOUT, ENDED_BY, CAUSED_BY = "fine without ", "said to end it: ", "said to be the cause: "
 NOT_THERE, CHANGED, SUSPECTED = "said not to happen: ", "said to have changed: ", "suspected: "
 ISOLATED = "fails with another value than "
+ADVISED = "advised in a comment: "
 """How purposes begin that go on in the text's own words."""
 PYTORCH_ALONE = "a program of PyTorch's alone"
 """The purpose of code that imports PyTorch, beside no other framework."""

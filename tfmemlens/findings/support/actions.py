@@ -82,6 +82,8 @@ def merged(case: Case, findings: Sequence[Finding]) -> tuple[Action, ...]:
         actions = list(both_at_once(case, actions))
     held = case.capture.surroundings.shows("held by an earlier run") is not None
     actions.sort(key=lambda each: (each.remedy.slug != WHAT_ENDED_IT, held and each.remedy.slug != _END_IT))
+    if not any(each.severity is Severity.CAUSE and each.share >= _MOST for each in ours):
+        actions.sort(key=lambda each: each.remedy.slug not in (WHAT_ENDED_IT, _AS_ADVISED))
     if _late_bystander(case, ours) and not any(each.remedy.slug in _OF_BUFFERS for each in actions):
         actions.sort(key=lambda each: each.remedy.slug != "find-what-grows")
     actions.sort(key=lambda each: not each.remedy.text.startswith(_CONTRADICTED))
@@ -96,6 +98,7 @@ def merged(case: Case, findings: Sequence[Finding]) -> tuple[Action, ...]:
     return tuple(actions)
 
 
+_AS_ADVISED = "as-advised"
 _OF_AN_IMAGE = regex(
     r"(?i)\A(?:lower|halve) `[^`]{0,30}(?:im(?:g|age)|resol|height|width|crop|size"
     r"|channels|filters|units|hidden|features)[^`]{0,20}`"

@@ -547,6 +547,7 @@ TABLE: dict[str, Applicability] = {
     "without-clearing": Applicability(_OF_JAX, devices=_ON_GPU),
     "set-before-import": Applicability(_OF_JAX, devices=_ON_GPU),
     "what-ended-it": _ANYWHERE,
+    "as-advised": Applicability(shell=True),
     "what-differs": _ANYWHERE,
     "compare-both-ways": _ANYWHERE,
     "data-on-the-host": _ANYWHERE,

@@ -31,6 +31,7 @@ from tfmemlens.readers.oom.account import (
     without_questions,
     without_wishes,
 )
+from tfmemlens.readers.oom.advice import AdviceCollector
 from tfmemlens.readers.oom.attempts import AttemptCollector
 from tfmemlens.readers.oom.contrasts import ContrastCollector
 from tfmemlens.readers.oom.counters import Counters
@@ -302,6 +303,7 @@ class SurroundingsCollector:
         self.account = AccountCollector()
         self.attempts = AttemptCollector()
         self.contrasts = ContrastCollector()
+        self.advice = AdviceCollector()
         self.counters = Counters()
         self.metrics = XlaMetrics()
         self._total: Size | None = None
@@ -419,6 +421,7 @@ class SurroundingsCollector:
             self.account.observe(line)
         self.attempts.observe(line)
         self.contrasts.observe(line)
+        self.advice.observe(line)
         self.counters.observe(line)
         self.metrics.observe(line)
         if SAID_VERSION.search(line.text) and not _OF_ANOTHER_TIME.search(line.text):
@@ -503,6 +506,7 @@ class SurroundingsCollector:
         none where the text tells that it ran out.
         """
         facts = self.contrasts.value() | self.account.value() | self.attempts.value()
+        facts |= self.advice.value()
         for name, line in self.purposes.items():
             if name not in facts or name not in _OF_FAILURES or _says(line) >= _says(facts[name]):
                 facts[name] = line
