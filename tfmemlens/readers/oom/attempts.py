@@ -260,6 +260,13 @@ _CODE = regex(
 )
 
 
+_STATES_A_BATCH = regex(
+    rf"(?i){_OF_BATCH}[^.;?\n]{{0,24}}\b(?:already|only|just|currently|now|set)\b[^.;?\n]{{0,12}}?(?<![\d.,])"
+    r"(?:[2-9]|[1-9]\d{1,3})(?![\d.,]?\d)"
+)
+"""`The batch size is already 8`: how large it is, which is no answer that a smaller one was tried."""
+
+
 class AttemptCollector:
     """Reads prose for what was tried in vain."""
 
@@ -291,7 +298,7 @@ class AttemptCollector:
 
     def _take(self, sentence: str, line: Line, listed: bool) -> None:
         told = _told(sentence)
-        if _IS_SET.search(sentence):
+        if _IS_SET.search(sentence) or (not told.facts and _STATES_A_BATCH.search(sentence)):
             self._named = tuple(name for name in self._named if name != "a smaller batch in vain")
         before = self._named if line.number - self._where <= _NEAR else ()
         vain = (*told.facts, *(told.named if listed and not told.well else ()))

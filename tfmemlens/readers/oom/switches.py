@@ -173,6 +173,17 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
     (
         "batch_size",
         LineRule(
+            r"(?i:\bbatch[ _-]?size (?:(?:that )?(?:I|we) (?:have |am |are )?(?:used?|using|chose|set) )?"
+            r"(?:is|was) (?:(?:already|only|just|currently|now) ){0,2}(?:set |fixed )?(?:to |at )?)"
+            r"(?P<value>\d{1,5})\b(?![.,]\d)",
+            "The batch size that I use is only 8",
+            "the batch size is already set to 4",
+            needs="atch",
+        ),
+    ),
+    (
+        "batch_size",
+        LineRule(
             rf"\A(?:(?!{_HELD_OUT}|predict).)*?\.batch\((?:batch_size ?= ?)?(?P<value>\d+)\s*[,)]",
             "model.fit(train.batch(2), validation_data=holdout.batch(16), epochs=60)",
             "ds = ds.shuffle(1000).batch(32, drop_remainder=True).prefetch(2)",
