@@ -6,7 +6,10 @@ import pytest
 
 from tfmemlens import pipeline
 
-ASKED = "It runs out of memory on my GPU.\n\nbob · comment\nCan you try reducing the batch size?\n\nanna · comment\n"
+ASKED = (
+    "It runs out of memory on my GPU.\n\nbob \u00b7 comment\n"
+    "Can you try reducing the batch size?\n\nanna \u00b7 comment\n"
+)
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ What it means: JAX takes 75 % of a GPU's memory when it first uses it (older ver
 nearly all, whatever the program needs. The second process on the same GPU finds a quarter of it, the third
 next to nothing. Each may fit alone.
 When it fires: a request failed on a GPU, or words alone say that memory ran out, and the text says that
-several processes use the device: two notebooks, `pytest -n 8`, a pool of workers (of JAX's: TensorFlow's
-programs prepare data with them), actors of a policy, a loop of background jobs. Of TensorFlow, whose dumps
-tell what it got, a factor where the allocator had a limit.
+several processes use the device: two notebooks, `pytest -n 8`, a traceback that begins in a pool's worker, a
+pool of workers in code (of JAX's: TensorFlow's programs prepare data with them), actors of a policy, a
+loop of background jobs. Of TensorFlow, whose dumps tell what it got, a factor where the allocator had a limit.
 What to do: end those that are not needed; else give each a part of its own, or let each take memory as
 needed.
 """
@@ -35,7 +35,8 @@ _FRACTION, _PREALLOCATE = part_for_jax.VARIABLE, "XLA_PYTHON_CLIENT_PREALLOCATE"
 
 def check(case: Case) -> Iterator[Finding]:
     told = case.capture.surroundings
-    sharing = share_one(case)
+    worker = told.shows("in a worker process") if case.moments else None
+    sharing = share_one(case) or worker
     framework = framework_of(case)
     if sharing is None or framework not in (JAX, TENSORFLOW):
         return
@@ -53,6 +54,11 @@ def check(case: Case) -> Iterator[Finding]:
             continue  # it would not fit alone
         alone = told.alone if of_tensorflow else None
         because = f"{sharing.place} tells of several processes on one GPU: {each_takes(case)}"
+        if sharing == worker:
+            because = (
+                f"it failed in a worker process ({sharing.place}), beside others of its pool or the process"
+                f" that started it: {each_takes(case)}"
+            )
         if alone:
             because = f"it goes well alone ({alone.place}), and {because}"
         yield Finding(
@@ -148,7 +154,7 @@ _PREPARES = regex(r"Pool\(|PoolExecutor\(")
 _ACTORS = regex(r"(?i)\bactors?\b|a3c|impala|apex?-dqn|--num_cpu")
 _WORKERS = regex(
     r"pytest|py\.test|\[gw\d|xargs|parallel|Pool|n_jobs|num_gpus|\b(?:workers|actors)\b|--num|a3c|impala"
-    r"|apex|&|--ntasks|srun|mpirun|mpiexec"
+    r"|_process_worker|in worker\b|apex|&|--ntasks|srun|mpirun|mpiexec"
 )
 """What starts them together, so that none can be ended."""
 

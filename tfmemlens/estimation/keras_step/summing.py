@@ -105,7 +105,7 @@ def _rewrite(tape: Tape, index: int) -> None:
 
 
 def _variable(tape: Tape, total: TapeBuffer, first: Sequence[int]) -> TapeValue:
-    """Made once the op has run that makes the part that is named last, the first to be reached from the sum."""
+    """Made once the op has run that makes the part named last, the first to be reached from the sum."""
     made = tape.op("TemporaryVariable", [], total.shape, total.dtype, kind=Kind.GRADIENT)
     tape.ops[-1] = replace(tape.ops[-1], after=tuple(first))
     return made

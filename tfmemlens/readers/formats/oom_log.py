@@ -54,7 +54,7 @@ from tfmemlens.readers.oom.report import ReportCollector
 from tfmemlens.readers.oom.rules import FIRST, LAST, Era, narrow
 from tfmemlens.readers.oom.run import RunCollector
 from tfmemlens.readers.oom.same_failure import IncidentDraft, Joiner, Part, first_line
-from tfmemlens.readers.oom.sentence import OomMessage, SentenceCollector
+from tfmemlens.readers.oom.sentence import OomMessage, SentenceCollector, Standing
 from tfmemlens.readers.oom.size_rows import Found, SizeRows
 from tfmemlens.readers.oom.surroundings import SurroundingsCollector
 from tfmemlens.readers.oom.told_tensor import told_tensor
@@ -160,6 +160,7 @@ class _Stream:
         """How often lines outside the dump name a framework other than TensorFlow."""
         self.origins: set[str] = set()
         self.bare: IndirectFailure | None = None
+        self.above_bare: Standing | None = None
         """The first line that names the exception, for pastes without its message."""
         self.worded: OomMessage | None = None
         """The first line of prose that names the tensor, for texts that quote no message."""
@@ -229,8 +230,9 @@ class _Stream:
         self.run.observe_any(line)
         if not table:
             self.rise.observe(line)
-        if self.bare is None or "Traceback" in self.bare.line.text:
-            self.bare = bare_exception(line) or self.bare
+        bare = bare_exception(line) if self.bare is None or "Traceback" in self.bare.line.text else None
+        if bare:
+            self.bare, self.above_bare = bare, self.sentences.standing()
         if not (cleaned.origin or code):
             self.worded = self.worded or told_tensor(line)
         for family in self._families:
@@ -332,6 +334,9 @@ class _Stream:
             self.sentences.begin(self.worded)
             self.sentences.finished.append(self.worded)
         elif self.bare and not self._told_elsewhere(self.bare):
+            again = self.sentences.standing().owner == "before"
+            if again and self.above_bare and self.above_bare.frames:
+                self.sentences.stand(self.above_bare)
             self.sentences.begin(self.bare)
             self.disguises.finished.append(self.bare)
 

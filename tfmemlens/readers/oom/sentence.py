@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from tfmemlens.knowledge.ops import roles
 from tfmemlens.knowledge.stack_frames import project_frame, user_frame
@@ -312,6 +313,14 @@ class OomMessage(Context):
     """Whether the text stops inside the sentence, so that the last word of it cannot be trusted."""
 
 
+class Standing(NamedTuple):
+    """The traceback that stands above a line."""
+
+    frames: tuple[Frame, ...]
+    owner: str
+    running: bool
+
+
 class SentenceCollector:
     """Collects tellings and the context that follows or precedes each."""
 
@@ -406,6 +415,14 @@ class SentenceCollector:
             telling.era = narrow(telling.era, (FIRST, (2, 8)))
         self.finished.append(telling)
         self.begin(telling)
+
+    def standing(self) -> Standing:
+        """The traceback that stands above this line."""
+        return Standing(tuple(self._frames or ()), self._frame_owner, self._running)
+
+    def stand(self, above: Standing) -> None:
+        """Go back to the traceback that stood above an earlier line."""
+        self._frames, self._frame_owner, self._running = list(above.frames), above.owner, above.running
 
     def begin(self, told: Context) -> None:
         """A message of a failure, recognised here or by another family: what stands before it and what

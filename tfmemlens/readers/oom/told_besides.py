@@ -293,6 +293,14 @@ A_TOOL = LineRule(
     ),
 )  # fmt: skip
 """The program is one that its user starts and configures, and did not write."""
+IN_A_WORKER = LineRule(
+    r"\bconcurrent[/\\]futures[/\\]process\.py\", line \d{1,5}, in _process_worker\b"
+    r"|\bmultiprocess(?:ing)?[/\\]pool\.py\", line \d{1,5}, in worker\b",
+    '  File "/usr/lib/python3.10/concurrent/futures/process.py", line 246, in _process_worker',
+    '  File "C:\\py\\lib\\multiprocessing\\pool.py", line 125, in worker',
+    needs="py",
+)
+"""The traceback begins in a worker process of a pool."""
 ON_BOTH = LineRule(
     r"(?i)\b(?:error|OOM|out of memory|fail(?:s|ed|ure)?|crash(?:es|ed)?|runs out|exhaust\w*|problem|issue)\b"
     r"[^.?\n]{0,60}\b(?:both (?:on |with |for |the )*(?:CPU and (?:\w+ )?GPU|GPU and (?:\w+ )?CPU)s?"
@@ -1217,6 +1225,7 @@ TOLD_BESIDES = {
     "code of R": CODE_OF_R,
     "no Python": NO_PYTHON,
     "fails on CPU and GPU": ON_BOTH,
+    "in a worker process": IN_A_WORKER,
     "an op of its own": OWN_CUDA_CODE,
     "code of Julia": CODE_OF_JULIA,
     "building an image": BUILDS_AN_IMAGE,
