@@ -6,7 +6,8 @@ next to nothing. Each may fit alone.
 When it fires: a request failed on a GPU, or words alone say that memory ran out, and the text says that
 several processes use the device: two notebooks, `pytest -n 8`, a traceback that begins in a pool's worker, a
 pool of workers in code (of JAX's: TensorFlow's programs prepare data with them), actors of a policy, a
-loop of background jobs. Of TensorFlow, whose dumps tell what it got, a factor where the allocator had a limit.
+loop of background jobs. Of TensorFlow, whose dumps tell what it got, a factor where the
+allocator had a limit.
 What to do: end those that are not needed; else give each a part of its own, or let each take memory as
 needed.
 """

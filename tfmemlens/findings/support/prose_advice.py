@@ -361,6 +361,8 @@ def advice(case: Case, of_host: bool, grows: Line | None, of_device: bool = Fals
         return
     if program in OF_NATIVE and grows:
         close, once = (*OF_NATIVE[program], None)[:2]
+        if program == "Go" and not _of_several_inputs(told, grows):
+            close = None
         loads = _loaded_for_a_call(told)
         if loads and once:
             yield replace(
@@ -445,6 +447,17 @@ def advice(case: Case, of_host: bool, grows: Line | None, of_device: bool = Fals
         yield from_the_stated(case, _in_options(_SMALLER_BATCH) if of_tool else _SMALLER_BATCH)
     elif not (on_board or told.shows("failing in evaluation") or told.shows("several ranks")):
         yield from_the_stated(case, _IF_IT_TRAINS)
+
+
+_SEVERAL_INPUTS = regex(
+    r"(?i)\b(?:multiple|several|many|two|more than one) (?:\w+ ){0,2}?(?:inputs?|feeds)\b"
+)
+
+
+def _of_several_inputs(told: Surroundings, grows: Line) -> bool:
+    """Whether the words of what grows name several inputs."""
+    lines = (grows, told.shows("running short"))
+    return any(_SEVERAL_INPUTS.search(each.text) for each in lines if each)
 
 
 _INSTALLS = regex(

@@ -211,7 +211,11 @@ def on_apple_gpu(case: Case) -> bool:
     notebook = told.shows("in a notebook")
     hosted = notebook is not None and _HOSTED.search(notebook.text) is not None
     elsewhere = hosted or told.shows("on a TPU") or (without_gpu(case) and not compared)
-    return on_a_mac(case) and not named and not elsewhere
+    return on_a_mac(case) and case.api.newest >= _WITH_APPLES_GPU and not named and not elsewhere
+
+
+_WITH_APPLES_GPU = (2, 4)
+"""The first TensorFlow that computes on Apple's GPUs."""
 
 
 _HOSTED = regex(r"(?i)(?<![\w./])(?:colab|kaggle)\b(?!\.|/|[^.\n]{0,40}\b(?:gist|works?|fine|http))")
