@@ -524,10 +524,7 @@ def test_the_layer_of_a_matrix(summary: Any, words: str, offered: list[str]) -> 
 
 def test_a_table_may_have_fewer_rows() -> None:
     (told,) = found(matrix_without_a_name, failed((200_001, 64), None))
-    assert (
-        slugs([told])[-1] == "smaller-vocabulary"
-        and "a weight (an embedding table, or" in told.because
-    )
+    assert slugs([told])[-1] == "smaller-vocabulary" and "a weight (an embedding table, or" in told.because
 
 
 @pytest.mark.parametrize(

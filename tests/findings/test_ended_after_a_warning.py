@@ -205,7 +205,7 @@ REFUSED = (
     [
         ("24.00MiB", "", True, True),
         ("24.00MiB", "then the script fails\n", True, False),
-        ("2.00GiB", "", False, False),
+        ("2.00GiB", "", False, True),
     ],
 )
 def test_a_pool_that_is_refused_little_is_full(size: str, more: str, full: bool, open_end: bool) -> None:

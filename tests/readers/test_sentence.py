@@ -547,7 +547,7 @@ tensorflow.python.framework.errors_impl.ResourceExhaustedError: Graph execution 
     ("between", "place"),
     [
         ("The above exception was the direct cause of the following exception:", "/home/ann/work.py:7"),
-        ("The second run, of another day:", "/home/ann/main.py:30"),
+        ("The second run, of another day:", "/home/ann/work.py:7"),  # the first failure's own place
     ],
 )
 def test_a_workers_exception_that_is_raised_again_has_the_workers_place(between: str, place: str) -> None:

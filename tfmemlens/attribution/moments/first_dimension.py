@@ -157,7 +157,8 @@ def _are_pictures(shape: tuple[int | None, ...]) -> bool:
     """Whether a shape is that of pictures in three colours, which stand last or behind the batch."""
     if len(shape) != 4:
         return False
-    sides = shape[2:] if shape[1] == _RGB else shape[1:3] if shape[3] == _RGB else ()
+    ways = (shape[2:] if shape[1] == _RGB else (), shape[1:3] if shape[3] == _RGB else ())
+    sides = next(filter(None, ways), ())
     return len(sides) == 2 and all((side or 0) >= _LEAST_PICTURE for side in sides)
 
 

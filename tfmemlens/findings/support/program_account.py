@@ -167,7 +167,7 @@ def could_donate(case: Case, moment: Moment, compiler: CompilerMemory) -> bool:
     """Whether donated buffers can save anything: as the account says, else only where a training step shows,
     which returns the state that it is given.
     """
-    if is_one_op(moment, compiler):
+    if is_one_op(moment, compiler) or by_itself(moment):
         return False
     saves = donatable_bytes(compiler)
     asked = moment.request.needed_bytes if moment.request else None
@@ -185,14 +185,15 @@ def is_one_op(moment: Moment, compiler: CompilerMemory) -> bool:
     """Whether the program is one operation that ran by itself: by its account, or where its results are the
     most of it and all names in its list are `jit(f)/op` of one function and one op.
     """
-    if compiler.one_operation or by_itself(moment):
+    if compiler.one_operation:
         return True
     names = {
         row.allocation.node for row in rows(moment) if row.allocation.node and "/" in row.allocation.node
     }
     parts = {(match[1], match[2]) for name in names if (match := _OF_A_CALL.match(name))}
     given = bool(compiler.arguments) and not made_of_nothing(compiler)
-    return given and mostly_results(compiler) and len(parts) == len(names) == 1
+    alone = len(parts) == len(names) == 1 and not by_itself(moment)
+    return alone and given and mostly_results(compiler)
 
 
 _BY_ITSELF = regex(
