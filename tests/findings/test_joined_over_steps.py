@@ -12,6 +12,7 @@ from tfmemlens.findings.support.joined_code import joined_over_steps
 
 HOST = "bfc_cpu_allocator_for_gpu"
 METHOD = "class Net:\n    def learn(self, k):\n        {}\n"
+VARIABLE = "shelf = tf.Variable(first, validate_shape=False)\nheld = tf.reshape(shelf, [-1, 8])\n"
 STEPS = "step 0 loss 0.1\nstep 20 loss 0.2\nstep 40 loss 0.2\n"
 
 
@@ -33,6 +34,14 @@ STEPS = "step 0 loss 0.1\nstep 20 loss 0.2\nstep 40 loss 0.2\n"
         ("for step in range(90):\n    seen = first()\n    seen = tf.concat([seen, k], 0)\n", []),
         ("def add(k):\n    global seen\n    seen = tf.concat([seen, k], 0)\n", ["seen"]),
         ("def add(seen, k):\n    seen = tf.concat([seen, k], 0)\n", []),
+        (VARIABLE + "push = tf.assign(shelf, tf.concat([held, k], 0), validate_shape=False)\n", ["shelf"]),
+        (VARIABLE + "push = tf.assign(shelf, tf.concat([k, shelf.value()], axis=0))\n", ["shelf"]),
+        (VARIABLE + "push = shelf.assign(tf.concat([held, k], 0))\n", ["shelf"]),
+        (VARIABLE + "push = tf.assign(shelf, tf.concat([held[8:], k], 0))\n", []),  # a ring
+        (VARIABLE + "push = tf.assign(shelf, tf.concat([held, k], 0)[-99:])\n", []),
+        (VARIABLE + "push = tf.assign(shelf, tf.concat([held, k], -1))\n", []),  # columns
+        (VARIABLE + "push = tf.assign(shelf, tf.concat([other, k], 0))\n", []),
+        (VARIABLE + "push = shelf.assign(tf.concat([held, k], 0))\ncut = shelf.assign(held[-99:])\n", []),
     ],
 )
 def test_names_that_grow_from_step_to_step(code: str, names: list[str]) -> None:
@@ -85,3 +94,17 @@ def test_a_width_is_no_lever_for_what_grows() -> None:
     assert "growing-concatenation" in {each.rule for each in report.findings}
     slugs = [each.remedy.slug for each in report.actions]
     assert slugs[0] == "ring-buffer" and not {"lower-constant", "lower-setting"} & {*slugs}
+
+
+@pytest.mark.parametrize(("part", "grows"), [("held", True), ("held[256:]", False)])
+def test_a_variable_that_is_assigned_its_own_value_and_more(part: str, grows: bool) -> None:
+    """No gap of the free memory and no step of another shape is the cause then."""
+    line = f"push = tf.assign(shelf, tf.concat([{part}, k], 0), validate_shape=False)\n"
+    frame = 'Traceback (most recent call last):\n  File "train.py", line 3, in <module>\n    ' + line
+    full = dump_by_size(9217 * 2048 * 4, 200, (1, 70 * MIB), (3, MIB), allocator=HOST)
+    report = explained(VARIABLE + line + STEPS + full + frame + oom("9217,2048", "concat", on=CPU, by=HOST))
+    assert ("growing-concatenation" in {each.rule for each in report.findings}) is grows
+    if grows:
+        slugs = [each.remedy.slug for each in report.actions]
+        assert slugs[0] == "ring-buffer" and not {"constant-shapes", "large-tensors-first"} & {*slugs}
+        assert "tf.assign(shelf, tf.concat([shelf, x], 0)[-4608:]" in (report.actions[0].remedy.code or "")

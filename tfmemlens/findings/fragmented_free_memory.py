@@ -114,7 +114,7 @@ def _is_most(case: Case, moment: Moment) -> bool:
 def _severity(case: Case, moment: Moment) -> Severity:
     if is_full(case, moment, NEARLY_FULL):
         return Severity.NOTE  # the shortage is the cause
-    return Severity.CAUSE if _much(case, moment) and not _grows(moment) else Severity.FACTOR
+    return Severity.CAUSE if _much(case, moment) and not _grows(case, moment) else Severity.FACTOR
 
 
 def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
@@ -127,7 +127,7 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
         return
     bound = batch_bound(case, moment)
     more_to_come = bound is not None and bound.backward_to_come
-    exit_ = tuple(_nearest_exit(moment)) if not more_to_come else ()
+    exit_ = tuple(_nearest_exit(case, moment)) if not more_to_come else ()
     of_weights = _of_weights(moment)
     first = _leaves_little(moment) and not of_weights
     if not exit_ and not of_weights and (more_to_come or first or situation(case, moment).training):
@@ -137,7 +137,7 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
         return
     if of_weights:
         yield _LARGEST_WEIGHTS_FIRST
-    elif not (_has_one_shape(case) or more_to_come or _grows(moment) or _is_most(case, moment)):
+    elif not (_has_one_shape(case) or more_to_come or _grows(case, moment) or _is_most(case, moment)):
         yield remedies.FIXED_SHAPES
         yield _LARGEST_STEP_FIRST
 
@@ -180,7 +180,7 @@ def _differs(case: Case) -> bool:
 _OF_SHAPES = ("failing late", "many shapes", "retracing in words")
 
 
-def _nearest_exit(moment: Moment) -> Iterator[Remedy]:
+def _nearest_exit(case: Case, moment: Moment) -> Iterator[Remedy]:
     """The largest batch whose request fits the largest free block, where the batch is known: halved, so
     that it stays a usual size.
     """
@@ -188,7 +188,7 @@ def _nearest_exit(moment: Moment) -> Iterator[Remedy]:
     need = request.failed.tensor_bytes if request else None
     if request is None or block is None or not need or not request.batch or request.fixed:
         return
-    if joined_to_itself(request):
+    if joined_to_itself(request, case):
         return  # rows that were gathered, whatever the batch
     sample, batch = need / request.batch, request.batch
     while batch > 1 and batch * sample > block.low:
@@ -219,12 +219,12 @@ def _has_one_shape(case: Case) -> bool:
     return bool(outputs) and all(shape and None not in shape[1:] for _, shape in outputs)
 
 
-def _grows(moment: Moment) -> bool:
+def _grows(case: Case, moment: Moment) -> bool:
     """Whether the holes come by themselves: weights are being made one after another, or one tensor grows and
     leaves its smaller copies behind.
     """
     request = moment.request
-    grown = (joined_to_itself(request) or gathered_by_a_metric(request)) if request else None
+    grown = (joined_to_itself(request, case) or gathered_by_a_metric(request)) if request else None
     return grown is not None or _of_weights(moment)
 
 

@@ -45,7 +45,7 @@ _CHOSEN = Remedy(
 
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in list(requests(case))[:1]:
-        name = joined_to_itself(request)
+        name = joined_to_itself(request, case)
         if metric := gathered_by_a_metric(request):
             yield _of_a_metric(index, moment, request, metric)
         if name is None:
@@ -66,14 +66,12 @@ def check(case: Case) -> Iterator[Finding]:
                 *((_CHOSEN,) if _OF_STEPS.search(name) else ()),
                 Remedy(
                     f"keep `{name}` at a fixed size: overwrite its oldest rows, or cut them off",
-                    None
-                    if _OF_STEPS.search(name)
-                    else f"{name} = tf.concat([{name}, x], 0)[-{_rows(request)}:]",
+                    _bounded(name, request),
                     slug="ring-buffer",
                 ),
             ),
             moment=index,
-            rules_out=() if _OF_STEPS.search(name) else ("lower-constant", "lower-setting"),
+            rules_out=() if _OF_STEPS.search(name) else _OF_ONE_STEP,
         )
 
 
@@ -233,6 +231,18 @@ def _of_a_metric(index: int, moment: Moment, request: Request, metric: str) -> F
         moment=index,
         rules_out=("smaller-batch", "smaller-evaluation-batch", "look-for-lists"),
     )
+
+
+def _bounded(name: str, request: Request) -> str | None:
+    """The line that keeps the newest rows; of a variable, its assignment."""
+    if _OF_STEPS.search(name):
+        return None
+    newest, text = f"tf.concat([{name}, x], 0)[-{_rows(request)}:]", request.failed.source_text or ""
+    if f"{name}.assign(" in text:
+        return f"{name}.assign({newest})"
+    if "assign(" in text:
+        return f"tf.assign({name}, {newest}, validate_shape=False)"
+    return f"{name} = {newest}"
 
 
 def _rows(request: Request) -> int:

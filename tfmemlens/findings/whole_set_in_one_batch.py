@@ -43,7 +43,7 @@ def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in requests(case):
         if request.failed.kind is RequestKind.HOST:
             continue  # an array that Python builds: no network has seen it
-        if joined_to_itself(request):
+        if joined_to_itself(request, case):
             continue  # what was gathered call by call
         if own_batch(case, moment) or squared_batch(case, moment):
             continue  # a batch times a constant of the program, or all samples with all

@@ -1,13 +1,14 @@
 """Tensors of a program that a line joins to themselves in each step: `self.bank = tf.concat([k, self.bank])`.
 
 A network that joins its maps does so within one pass (DenseNet), and makes them anew in the next. What stays
-is an attribute that no other method sets, a global name, or a name of a loop over steps.
+is an attribute that no other method sets, a global name, a name of a loop over steps, or a variable that is
+assigned its own value with more rows: `tf.assign(bank, tf.concat([value, x], 0))` with `value = bank + 0`.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from tfmemlens.knowledge.kept_results import OF_A_LAYER
@@ -19,6 +20,10 @@ from tfmemlens.patterns import regex
 _JOINS = ("concat", "concatenate", "vstack", "hstack", "append")
 _MAKES = ("__init__", "build", "setup")
 _OF_STEPS = regex(r"(?i)step|epoch|batch|iter|round|episode|update|train|loader|dataset|\bds\b")
+_SAME_ROWS = frozenset(
+    {"identity", "reshape", "read_value", "value", "convert_to_tensor", "cast", "stop_gradient"}
+)
+"""Calls whose result has all rows of what they are given."""
 _ROWS = (None, 0, 1)
 """The axes along which rows are added; others join channels."""
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -40,13 +45,65 @@ def joined_over_steps(program: Program) -> Iterator[tuple[str, Line]]:
         for statement in program
         for node, place in _assignments(statement.node, _Place(None, None))
     ]
+    found: set[str] = set()
     for statement, node, place in placed:
         name = _joined(node)
         if name is None or not _stays(name, place):
             continue
         others = [each for _, each, at in placed if each is not node and _sets(each, name, at)]
         if not others:
+            found.add(name)
             yield name, statement.line_of(node)
+    yield from (each for each in _variables_over_steps(program) if each[0] not in found)
+
+
+def _variables_over_steps(program: Program) -> Iterator[tuple[str, Line]]:
+    """The variables that are assigned their own value with more rows; none that is also assigned another."""
+    nodes = [(statement, node) for statement in program for node in ast.walk(statement.node)]
+    stands_for = {
+        each.id: source
+        for _, node in nodes
+        if isinstance(node, ast.Assign) and (source := _value_of(node.value))
+        for each in node.targets
+        if isinstance(each, ast.Name)
+    }
+    updates = [
+        (statement, node, *update)
+        for statement, node in nodes
+        if isinstance(node, ast.Call) and (update := _update(node)) is not None
+    ]
+    grown = [
+        (statement, node, name)
+        for statement, node, name, value in updates
+        if any(_stands_for(part, name, stands_for) for part in _parts(value))
+    ]
+    many = [name for _, _, name, _ in updates]
+    for statement, node, name in grown:
+        if many.count(name) == 1:
+            yield name, statement.line_of(node)
+
+
+def _update(call: ast.Call) -> tuple[str, ast.expr] | None:
+    """The variable that `tf.assign(v, value)` or `v.assign(value)` changes, and the value."""
+    if last_name(call.func) != "assign" or not call.args:
+        return None
+    if len(call.args) > 1:
+        return ast.unparse(call.args[0]), call.args[1]
+    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+    return (ast.unparse(owner), call.args[0]) if owner is not None else None
+
+
+def _value_of(node: ast.expr) -> str:
+    """The name whose rows a call gives back: `bank` of `tf.reshape(bank, [-1, 64])` and of `bank.value()`."""
+    if not isinstance(node, ast.Call) or last_name(node.func) not in _SAME_ROWS:
+        return ""
+    given = node.args[0] if node.args else getattr(node.func, "value", None)
+    return ast.unparse(given) if isinstance(given, ast.Name | ast.Attribute) else ""
+
+
+def _stands_for(part: ast.expr, name: str, names: Mapping[str, str]) -> bool:
+    told = ast.unparse(part)
+    return name in (told, names.get(told), _value_of(part))
 
 
 def _assignments(node: ast.AST, place: _Place) -> Iterator[tuple[ast.stmt, _Place]]:
@@ -77,13 +134,19 @@ def _joined(node: ast.stmt) -> str | None:
     if not (isinstance(target, ast.Name | ast.Attribute) and isinstance(value, ast.Call)):
         return None
     name = ast.unparse(target)
-    if last_name(value.func) not in _JOINS or not value.args:
-        return None
+    return name if any(ast.unparse(each) == name for each in _parts(value)) else None
+
+
+def _parts(value: ast.expr) -> Sequence[ast.expr]:
+    """What a call joins along an axis of rows; empty where it is no such call."""
+    if not isinstance(value, ast.Call) or last_name(value.func) not in _JOINS or not value.args:
+        return ()
     first = value.args[0]
+    listed = isinstance(first, ast.List | ast.Tuple)
     parts = first.elts if isinstance(first, ast.List | ast.Tuple) else value.args[:1]
     axes = [each.value for each in value.keywords if each.arg == "axis"] or value.args[1:2]
-    axis = _number(axes[0]) if axes and parts is not value.args[:1] else None
-    return name if axis in _ROWS and any(ast.unparse(each) == name for each in parts) else None
+    axis = _number(axes[0]) if axes and listed else None
+    return parts if axis in _ROWS else ()
 
 
 def _number(node: ast.expr) -> int | None:

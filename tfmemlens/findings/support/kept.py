@@ -141,9 +141,19 @@ def _is_cut(name: str, code: Sequence[Line]) -> bool:
     return any(re.search(rf"(?<![\w.]){again}\s*=\s*{again}\[", line.text) for line in code)
 
 
-def joined_to_itself(request: Request) -> str | None:
-    """The name of a tensor that the failing line joins to itself, so that it grows each time."""
-    return _joined_name(request.failed.source_text or "", request.failed.shape or ())
+def joined_to_itself(request: Request, case: Case | None = None) -> str | None:
+    """The name of a tensor that the failing line joins to itself, so that it grows each time; the line may
+    join a name that stands for the value of a variable.
+    """
+    text = request.failed.source_text or ""
+    program = case.capture.surroundings.program() if case and "assign(" in text else None
+    if (name := _joined_name(text, request.failed.shape or ())) or not program:
+        return name
+    from tfmemlens.findings.support.joined_code import joined_over_steps
+
+    return next(
+        (name for name, line in joined_over_steps(program) if line.text.strip() == text.strip()), None
+    )
 
 
 def _joined_name(text: str, shape: Sequence[int | None]) -> str | None:
