@@ -295,6 +295,8 @@ def _told(made: Sequence[Noted], followed: Followed, need: int, advice: Advice) 
         what += ", the request to the byte"
     elif told:
         what += f", {human(first.array.bytes)}, the shape that the message names"
+    elif need in (_held(first), round_up(_held(first))):
+        what = f"most likely {what}, {human(need)}, the request to the byte"
     else:
         what = f"most likely {what}, {human(_held(first))}: the compiled function asks for"
         what += f" {_times(need / _held(first))} this"
@@ -409,6 +411,8 @@ def _of_kind(made: Noted, turns: int, need: int) -> list[Remedy]:
         return [once, replace(in_parts, text=f"or {in_parts.text}")]
     if turns > 1 and name == "gradient":
         return [_blocks_of_turns(made, turns)]
+    if turns > 1 and made.carried >= _AS_LARGE * made.array.bytes:
+        return [_blocks_of_carries(made, turns)]
     if turns > 1:
         return [RECOMPUTED_STEPS, SCAN_OF_BLOCKS]
     if name == "gradient" and len(shape) > _OF_A_MATRIX:
@@ -448,6 +452,24 @@ def _blocks_of_turns(made: Noted, turns: int) -> Remedy:
     )
 
 
+_AS_LARGE = 0.5
+"""Of what a turn makes: where so much is carried on, computing each turn again leaves too much."""
+
+
+def _blocks_of_carries(made: Noted, turns: int) -> Remedy:
+    """Of a scan that carries as much as it makes: a turn that is computed again leaves its carry."""
+    blocks = max(round(turns**0.5), 1)
+    steps = -(-turns // blocks)
+    left = blocks * made.carried + steps * max(made.array.bytes, made.carried)
+    return replace(
+        SCAN_OF_BLOCKS,
+        text=f"scan over about {blocks:,} blocks of {steps:,} steps, with jax.checkpoint around each block:"
+        f" the carries between blocks and one block are left, {human(left)} for each array of a step that is"
+        f" kept; around each step alone all carries stay, {human(turns * made.carried)} (without xs: blocks"
+        " = jnp.zeros((blocks, steps)))",
+    )
+
+
 _LARGE_MATRIX = 1 << 30
 """A matrix of all pairs that is itself too large to be kept several times."""
 
@@ -458,10 +480,7 @@ def _under_a_gradient(made: Noted, remedies: tuple[Remedy, ...]) -> tuple[Remedy
     """
     if not made.gradient:
         return remedies
-    found = [
-        replace(each, text=_IN_BLOCKS_AGAIN, code=_BLOCKS_AGAIN) if each == IN_BLOCKS else each
-        for each in remedies
-    ]
+    found = [_again(each) for each in remedies]
     pairs = made.array.bytes // (made.array.shape[-1] or 1) if len(made.array.shape) > _OF_A_MATRIX else 0
     product = next((each for each in found if each.slug == "matrix-product"), None)
     if product is None or len(found) == 1 or pairs < _LARGE_MATRIX:
@@ -474,6 +493,30 @@ def _under_a_gradient(made: Noted, remedies: tuple[Remedy, ...]) -> tuple[Remedy
     return (*found, replace(product, text=alone))
 
 
+def _again(remedy: Remedy) -> Remedy:
+    """Blocks that the backward pass computes again: a gradient keeps what each block makes, else."""
+    told = f"{remedy.text} {remedy.code or ''}"
+    if remedy == IN_BLOCKS:
+        return replace(remedy, text=_IN_BLOCKS_AGAIN, code=_BLOCKS_AGAIN)
+    if remedy.slug not in _PARTS or "checkpoint" in told:
+        return remedy
+    code = remedy.code or ""
+    for plain, checkpointed in _LOOPS_AGAIN:
+        code = plain.sub(checkpointed, code)
+    text = (
+        f"{remedy.text}; let the backward pass compute each block again, else the gradient keeps all of them"
+    )
+    return replace(remedy, text=text, code=code or None)
+
+
+_PARTS = ("in-blocks", "in-pieces")
+_LOOPS_AGAIN = (
+    (regex(r"\blax\.map\((?P<f>[\w.]{1,40}),"), r"lax.map(jax.checkpoint(\g<f>),"),
+    (
+        regex(r"\bout = jax\.lax\.fori_loop\(0, blocks, (?P<f>\w{1,40}), out\)"),
+        r"out, _ = jax.lax.scan(jax.checkpoint(\g<f>), out, blocks)   # gives (out + its sum, None)",
+    ),
+)
 _IN_BLOCKS_AGAIN = (
     "go through the rows in blocks, reduce each row at once, and let the backward pass compute each block"
     " again: else the gradient keeps all of them"

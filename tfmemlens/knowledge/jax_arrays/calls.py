@@ -61,6 +61,7 @@ class Calls:
         self.way: list[Line] = []
         self.rows: list[int] = []
         self.turns: list[int] = []
+        self.carried: list[int] = []
         self.kinds: list[str] = []
         self.derived: list[Derived] = []
 
@@ -108,6 +109,7 @@ class Calls:
                         name != "returned" and not _COMPILED.isdisjoint(self.kinds),
                         any(kind in transforms.GRADIENTS for kind in self.kinds),
                         self.turns[-1] if self.turns else 1,
+                        self.carried[-1] if self.carried else 0,
                     )
                 )
         return value

@@ -151,18 +151,22 @@ class Control(Calls):
             self.note_all(made, node, "map")
             return made
         if name == "fori_loop" and len(args) >= 4:
-            self.turned(args[2], (0, args[3]), node, whole(args[1]))
+            self.turned(args[2], (0, args[3]), node, whole(args[1]), args[3])
             return args[3]
         if name == "while_loop" and len(args) >= 3:
             self.apply(args[1], (args[2],), {}, node)
             return args[2]
         return self.apply(args[1], args[3:], {}, node) if name == "cond" and len(args) >= 3 else UNKNOWN
 
-    def turned(self, function: Any, args: tuple[Any, ...], node: ast.AST, many: int | None) -> Any:
-        """A body of a loop, followed once for all its turns."""
+    def turned(
+        self, function: Any, args: tuple[Any, ...], node: ast.AST, many: int | None, carry: Any = None
+    ) -> Any:
+        """A body of a loop, followed once for all its turns; `carry` is what a turn hands to the next."""
+        arrays = [each for each in transforms.leaves(carry) if isinstance(each, JaxArray)]
         with (
             self.pushed(self.kinds, "scan"),
             self.pushed(self.turns, math.prod((*self.turns[-1:], many or 1))),
+            self.pushed(self.carried, sum(each.bytes for each in arrays)),
         ):
             return self.apply(function, args, {}, node)
 
@@ -173,7 +177,7 @@ class Control(Calls):
         length = named.get("length", given.get(3))
         many = whole(length) if is_number(length) else transforms.length_of(xs)
         row = None if xs is None else transforms.without_axis(xs)
-        made = self.turned(args[0] if args else named.get("f"), (given[1], row), node, many)
+        made = self.turned(args[0] if args else named.get("f"), (given[1], row), node, many, given[1])
         if not (isinstance(made, tuple) and len(made) == 2):
             return given[1], UNKNOWN
         stacked = transforms.with_axis(made[1], many)

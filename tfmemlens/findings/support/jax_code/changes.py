@@ -32,7 +32,7 @@ UINT8_ON_HOST = Remedy(
     slug="one-batch-to-the-device",
 )
 RECOMPUTED_STEPS = Remedy(
-    "let the backward pass compute a step again instead of keeping it",
+    "let the backward pass compute a step again instead of keeping it: of each step its carry is left",
     "_, ys = jax.lax.scan(jax.checkpoint(body), carry, xs)",
     slug="recompute-body",
 )
