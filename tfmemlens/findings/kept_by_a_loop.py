@@ -14,12 +14,14 @@ What to do: compute in the loop what is wanted in the end and keep that alone; o
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tfmemlens.findings import held_by_python
 from tfmemlens.findings.support.growth import per_turn
 from tfmemlens.findings.support.kept import loop_of_a_tape
+from tfmemlens.findings.support.kept_blocks import sized_by_blocks
 from tfmemlens.findings.support.kept_code import SMALL_BESIDE_CALLS, kept, largest
 from tfmemlens.findings.support.kept_remedies import instead
 from tfmemlens.findings.support.kills import another_program
@@ -29,9 +31,10 @@ from tfmemlens.findings.support.stage import is_epoch
 from tfmemlens.findings.support.taped import taped
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case, Moment, Request
-from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human
+from tfmemlens.values import replace
 
 if TYPE_CHECKING:
     from tfmemlens.findings.support.kept_trees import Kept
@@ -58,13 +61,17 @@ def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in list(requests(case))[:1]:
         if another_program(moment) or any(held_by_python.check(case)) or taped(case, moment):
             continue  # what the program itself counted needs no guess of what its code keeps
-        for keeping in _candidates(case, moment):
+        candidates = _candidates(case, moment)
+        for keeping in candidates:
             if keeping.model or (request.failed.creating and not on_host(moment)):
                 break
             proof = _proof(case, moment, request, keeping)
             if proof and not _too_small(case, keeping, proof[1]):
                 words, held, sized = proof
-                yield _finding(case, index, moment, keeping, words, held or _alone(case, moment), sized)
+                others = _beside(case, moment, keeping)
+                words, held = _with_others(moment, keeping, others, words, held)
+                found = _finding(case, index, moment, keeping, words, held or _alone(case, moment), sized)
+                yield replace(found, remedies=_of_all(case, moment, found.remedies, others))
                 break
 
 
@@ -78,6 +85,55 @@ def _alone(case: Case, moment: Moment) -> int | None:
     return request.needed_bytes
 
 
+def _beside(case: Case, moment: Moment, keeping: Kept) -> list[Kept]:
+    """What else the same loop keeps of unknown size, or of a size that fills the dump with it."""
+    alike = [
+        each
+        for each in sized_by_blocks(case, moment, kept(case.capture.surroundings))
+        if each.line_of_loop == keeping.line_of_loop
+        and each.container != keeping.container
+        and bool(each.each) is bool(keeping.each)
+        and not (each.number or each.model or each.on_host or each.gradients or each.weights)
+    ]
+    return list({each.container: each for each in alike}.values())
+
+
+def _with_others(
+    moment: Moment, keeping: Kept, others: list[Kept], words: str, held: int | None
+) -> tuple[str, int | None]:
+    """The proof with what other lists of the same loop have: each with its blocks, or by name alone."""
+    if not others or keeping.gradients or keeping.weights:
+        return words, held
+    if not keeping.each:
+        names = ", ".join(f"`{each.container}` ({each.line.place})" for each in others[:_MOST_OTHERS])
+        return f"{words}; or {names}, which the loop fills, too", held
+    told = []
+    counts = Counter[int]()
+    for row in rows(moment):
+        counts[row.allocation.size_bytes] += row.allocation.count
+    for each in others:
+        size = each.each or 0
+        if counts[size] >= _MANY_CHUNKS and size != keeping.each:
+            told.append(f"{counts[size]} of {human(size)} in `{each.container}` ({each.line.place})")
+            held = held + counts[size] * size if held else held
+    return (f"{words}, and {', '.join(told)}" if told else words), held
+
+
+_MOST_OTHERS = 2
+
+
+def _of_all(
+    case: Case, moment: Moment, remedies: tuple[Remedy, ...], others: list[Kept]
+) -> tuple[Remedy, ...]:
+    """What to do with the other lists, behind the first remedy: one of them alone fills the device later."""
+    again = [
+        replace(first, text=f"of `{each.container}` ({each.line.place}), too: {first.text}", code=None)
+        for each in others[:_MOST_OTHERS]
+        if each.each and (first := next(instead(case, moment, each, None), None))
+    ]
+    return (*remedies[:1], *again, *remedies[1:])
+
+
 def _candidates(case: Case, moment: Moment) -> list[Kept]:
     """What keeps the most; where no size is told, all that may, in the order of the text."""
     taped = loop_of_a_tape(case, moment.request) if moment.request else None
@@ -86,6 +142,7 @@ def _candidates(case: Case, moment: Moment) -> list[Kept]:
         for each in kept(case.capture.surroundings)
         if not (taped and taped.called and each.line_of_loop == taped.loop)
     ]  # what a layer's own loop adds to is one forward pass, which the tape keeps
+    kept_there = sized_by_blocks(case, moment, kept_there)
     first = largest(kept_there, holds_arrays(moment))
     if first and not first.each and any(each.model for each in kept_there):
         return []  # models weigh more than what nobody knows the size of: models-kept tells of them

@@ -94,6 +94,12 @@ def instead(case: Case, moment: Moment, keeping: Kept, turns: int | None) -> Ite
             " and keep only that",
             slug="reduce-parts",
         )
+    elif _is_unread(case, keeping):
+        yield Remedy(
+            f"leave {keeping.line.place} out: nothing in the code reads `{keeping.container}`; if you look at"
+            " it elsewhere, keep a number of each result",
+            slug="drop-results",
+        )
     else:
         yield Remedy(f"{_REDUCE}, and keep only that", slug="reduce-parts")
     if host:
@@ -110,6 +116,17 @@ def instead(case: Case, moment: Moment, keeping: Kept, turns: int | None) -> Ite
         f"{_place_in(keeping)}{moved}{'' if _IS_KEYED.match(keeping.line.text) else ')'}",
         slug="keep-numbers",
     )
+
+
+def _is_unread(case: Case, keeping: Kept) -> bool:
+    """Whether the code, read from its file, names a list nowhere but where it is made and filled."""
+    name = re.escape(keeping.container)
+    lines = [
+        line for line in code_lines(case.capture.surroundings) if re.search(rf"(?<![\w.]){name}\b", line.text)
+    ]
+    makes = rf"\A\s*(?:[\w.]+\s*,\s*)*{name}\s*(?:,[\w\s,.]*)?(?::[^=]*)?=(?!=)"
+    read = [each for each in lines if each != keeping.line and not re.match(makes, each.text)]
+    return keeping.container.isidentifier() and bool(keeping.line.source) and len(lines) > 1 and not read
 
 
 _AVERAGES = regex(r"(?i)\bmean\(|average|\bavg|\bswa\b|\b(?:sum|add_n)\(|/ ?(?:float\()?len\(|\bzip\(\s*\*")
