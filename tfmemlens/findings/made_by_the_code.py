@@ -21,6 +21,7 @@ from tfmemlens.findings.support.many_alike import size_classes
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import device_limit, enumerated, on_host, requests
 from tfmemlens.findings.support.situation import JAX, framework_of
+from tfmemlens.findings.support.unused_model import unused_beside
 from tfmemlens.findings.support.weights import optimizer_of
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
@@ -78,6 +79,9 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         made = [each for each in _made(case) if each.bytes >= _LEAST_BYTES]
         if alike := _the_ones(made, request, moment):
+            unused = unused_beside(moment, case.capture.surroundings)
+            if unused and alike[0].shape in unused[0].own:
+                continue  # models-kept tells of a model that no training changes
             of_jax = framework_of(case) == JAX
             if of_jax and len(alike) > 1 and alike[0].role.name == "TABLE":
                 continue  # the rule of a failing line counts its weights and slots

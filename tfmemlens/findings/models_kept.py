@@ -22,12 +22,13 @@ from tfmemlens.findings.support.many_alike import many_alike
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import device_limit, requests
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
+from tfmemlens.findings.support.unused_model import Unused, unused_beside
 from tfmemlens.findings.support.weights import copies_in_code
 from tfmemlens.knowledge.kept_results import keeps_model
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case, Request
-from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
 from tfmemlens.model.live_model import LiveModel, LiveVariable
 from tfmemlens.patterns import regex
@@ -48,8 +49,11 @@ _A_GOOD_PART = 0.25
 def check(case: Case) -> Iterator[Finding]:
     told = case.capture.surroundings
     many = told.models is not None and told.models[0] >= _LEAST
-    for index, _, request in list(requests(case))[:1]:
+    for index, moment, request in list(requests(case))[:1]:
         if framework_of(case) != TENSORFLOW:
+            continue
+        if (unused := unused_beside(moment, told)) is not None:
+            yield _of_unused(index, *unused)
             continue
         by_loop = next((each for each in kept(told) if each.model), None)
         if (alive := _alive(case.capture.live_model)) is not None:
@@ -91,6 +95,43 @@ def check(case: Case) -> Iterator[Finding]:
             moment=index,
             rules_out=_OF_ONE_MODEL if by_loop else (),
         )
+
+
+def _of_unused(index: int, unused: Unused, held: int) -> Finding:
+    """A model that nothing reads any more, and that a name keeps while another one trains."""
+    model, other = unused.model, unused.other
+    what = (
+        f"`{model.name}` ({model.line.place}), whose weights take {human(model.bytes)}, is still held while"
+        f" `{other}` trains: nothing reads it after {unused.read.place}, and {human(held)} of what is in use"
+        " are blocks of the size of its weights, which no other model has"
+    )
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=what,
+        because=what,
+        explains=held,
+        basis=Basis.SHAPE,
+        evidence=(
+            Evidence("the model is made", model.line),
+            Evidence("it is read for the last time", unused.read),
+            Evidence("another one trains", unused.trains),
+        ),
+        remedies=(
+            Remedy(
+                f"let `{model.name}` go behind {unused.read.place}, before `{other}` trains",
+                f"del {model.name}; gc.collect()   # import gc",
+                held,
+                Certainty.ESTIMATE,
+                slug="drop-models",
+            ),
+            Remedy(
+                f"or run what needs `{model.name}` in a process of its own, and save what it gives",
+                slug="own-process",
+            ),
+        ),
+        moment=index,
+        rules_out=_OF_ONE_MODEL,
+    )
 
 
 def _made_before(case: Case, request: Request) -> tuple[str, Line | None, tuple[Remedy, ...]] | None:

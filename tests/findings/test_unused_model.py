@@ -1,0 +1,71 @@
+"""A model that nothing reads any more while another one trains."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.findings.logs import CPU, dump_by_size, oom
+from tests.findings.pages import explained
+from tests.findings.test_retraced_code import program
+from tfmemlens.findings.support.unused_model import unused_model
+from tfmemlens.model.report import Report
+
+MIB = 1 << 20
+HOST = "bfc_cpu_allocator_for_gpu"
+HEAD = """
+import keras
+def dense(sizes, name):
+    net = keras.Sequential([keras.Input((640,))], name=name)
+    for size in sizes:
+        net.add(keras.layers.Dense(size))
+    return net
+guide = dense([1800] * 9, "guide")
+"""
+READ = "hints = guide.predict(x)\n"
+TAIL = (
+    "pupil = dense([1100, 12], 'pupil')\npupil.compile('adam', 'mse')\npupil.fit(x, hints, batch_size=32)\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [
+        (HEAD + READ + TAIL, "guide"),
+        (HEAD + "hints = [guide(b).numpy() for b in parts]\n" + TAIL, "guide"),
+        (HEAD + READ + "del guide\n" + TAIL, None),
+        (HEAD + READ + TAIL + "print(guide.predict(x))\n", None),  # needed later
+        (HEAD + READ + "both = Pair(guide)\n" + TAIL, None),
+        (HEAD + READ + "hints = guide(inputs)\n" + TAIL, None),  # a part of what trains
+        (HEAD + READ + "guide.fit(x, y)\n" + TAIL, None),
+        (HEAD + READ + TAIL.replace("pupil.fit", "pupil.call"), None),
+        (HEAD + "feats = keras.Model(guide.input, guide.output)\n" + TAIL, None),
+        ("import keras\nguide = keras.applications.VGG16()\n" + READ + TAIL, None),
+        (HEAD.replace("guide =", "for k in ks:\n    guide =") + READ + TAIL, None),
+    ],
+)
+def test_a_model_is_read_for_the_last_time_before_another_trains(code: str, name: str | None) -> None:
+    found = unused_model(program(code))
+    assert (found and found.model.name) == name
+    if found:
+        assert (1800, 1800) in found.own and found.other == "pupil"
+        assert found.model.bytes == 4 * (640 * 1800 + 8 * 1800 * 1800 + 9 * 1800)
+
+
+def report(code: str, blocks: int) -> Report:
+    full = dump_by_size(640 * 1100 * 4, 125, (blocks, 1800 * 1800 * 4), (20, MIB), allocator=HOST)
+    return explained(code + full + oom("640,1100", "adam/AssignAddVariableOp_1", on=CPU, by=HOST))
+
+
+def test_it_is_let_go_and_not_said_to_be_updated() -> None:
+    found = report(HEAD + READ + TAIL, 8)
+    assert "`guide` (line 8)" in found.verdict and "is still held while `pupil` trains" in found.verdict
+    assert found.actions[0].remedy.slug == "drop-models"
+    assert "narrower-layer" not in {each.remedy.slug for each in found.actions}
+    assert "Adam updates" not in found.verdict
+
+
+@pytest.mark.parametrize(
+    ("code", "blocks"), [(HEAD + READ + "del guide\n" + TAIL, 8), (HEAD + READ + TAIL, 1)]
+)
+def test_nothing_is_said_where_it_is_gone_or_its_blocks_are_not_there(code: str, blocks: int) -> None:
+    assert "drop-models" not in {each.remedy.slug for each in report(code, blocks).actions}
