@@ -93,6 +93,17 @@ def test_rows_that_a_constant_has_are_no_product() -> None:
     assert found(DRAWN, (23 * 90, 48, 40, 8), "lag.py:7", batch=23) == "DRAWS"
 
 
+def test_a_constant_with_the_number_of_the_batch_is_no_factor_of_the_rows() -> None:
+    """1,920 rows are 64 samples x 30 steps: that the cells are 64, too, makes none of them."""
+    code = (
+        "import tensorflow as tf\nBATCH, SPAN, CELLS = 64, 30, 64\n"
+        "def rows(x):\n    h = tf.keras.layers.LSTM(CELLS, return_sequences=True)(x[:BATCH, :SPAN])\n"
+        "    return tf.reshape(h, [-1, CELLS])\n"
+    )
+    assert found(code, (1920, 900), "lag.py:5") != "CELLS"
+    assert found(code.replace("64, 30, 64", "30, 9, 64"), (1920, 900), "lag.py:5") == "CELLS"
+
+
 BOXES = """\
 import tensorflow as tf
 PICTURES, BOXES, SIDE = 6, 350, 256

@@ -173,3 +173,35 @@ def test_one_batch_is_advised_once() -> None:
     whole = dump(108, 250, 60, (64, 40, 40), op="net/conv/Relu") + oom("24,64,64,288", "net/conv/Relu")
     texts = [action.remedy.text for action in pipeline.explain(whole + "    model.fit(x)\n").actions]
     assert sum("24 -> 12" in text for text in texts) <= 1
+
+
+PICTURES = """
+seen = keras.Input((96, 96, 3))
+x = keras.layers.Conv2D(40, 3, padding="same", name="first")(seen)
+x = keras.layers.Conv2D(16, 6, padding="same", name="{name}")(x)
+x = keras.layers.Conv2D(8, 3, padding="same", name="last")(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("refine", "96 x 96 output positions x (6 x 6 kernel x 40 channels)"),
+        ("other", "(6 x 6 kernel x 40 channels)"),  # the one kernel of so many columns
+    ],
+)
+def test_the_code_tells_the_kernel(name: str, said: str) -> None:
+    """1,440 columns may as well be 3 x 3 x 160 or 4 x 4 x 90."""
+    text = PICTURES.format(name=name) + oom(
+        "1,9216,1440", FILTER, on=CPU, by="cpu", kernel="conv_grad_filter_ops.cc"
+    )
+    found = next(each for each in pipeline.explain(text).findings if each.rule == "im2col-buffer")
+    assert said in found.headline and "the code has the weights of this layer" in facts(found)
+
+
+def test_two_kernels_of_so_many_columns_leave_it_open() -> None:
+    code = PICTURES.format(name="other") + 'x = keras.layers.Conv2D(160, 1, name="wide")(x)\n'
+    code += 'x = keras.layers.Conv2D(16, 3, padding="same", name="next")(x)\n'
+    text = code + oom("1,9216,1440", FILTER, on=CPU, by="cpu", kernel="conv_grad_filter_ops.cc")
+    found = next(each for each in pipeline.explain(text).findings if each.rule == "im2col-buffer")
+    assert "the code has the weights" not in facts(found)

@@ -32,7 +32,7 @@ class KnownConvolution(NamedTuple):
     """Output positions on each axis; of a transposed convolution its input's."""
     batch: int | None
     source: str
-    """Where it stands: `the trace`, `the graph`."""
+    """Where it stands: `the trace`, `the graph`, `the code`."""
 
     @property
     def patch(self) -> int:
@@ -63,6 +63,9 @@ def known(case: Case, node: str | None, owner: Owner, patch: int | None = None) 
     """
     if not node:
         return None
+    by_code = _by_the_code(case, owner, patch) if patch else None
+    if by_code:
+        return by_code
     graph = case.capture.graph
     graph_node = graph.nodes.get(node) if graph else None
     shapes = _shapes(case, _wanted(node, owner, graph_node))
@@ -71,6 +74,36 @@ def known(case: Case, node: str | None, owner: Owner, patch: int | None = None) 
         return None
     batch, grid = _grid(node, owner, graph_node, shapes, weights)
     return KnownConvolution(weights, grid, batch, source)
+
+
+def _by_the_code(case: Case, owner: Owner, patch: int) -> KnownConvolution | None:
+    """The convolution of the program that bears the layer's name, or the one kernel of it with so many
+    columns; trees are followed only where there is a program.
+    """
+    if case.capture.graph or case.capture.timelines or not case.capture.surroundings.program():
+        return None
+    from tfmemlens.knowledge.keras_program import layer_outputs
+
+    fitting = [
+        (each, weight.shape)
+        for each in layer_outputs(case.capture.surroundings.program())
+        for weight in each.weights
+        if "Conv" in each.class_name
+        and len(weight.shape) == len(each.shape) >= _OF_AN_IMAGE
+        and math.prod(weight.shape[:-1]) == patch
+    ]
+    name = (owner.layer or "").rpartition("/")[2]
+    named = [pair for pair in fitting if pair[0].name.rpartition("/")[2] == name]
+    weights = _only(shape for _, shape in named or fitting)
+    if weights is None:
+        return None
+    transposed = any("Transpose" in each.class_name for each, _ in named or fitting)
+    grids = {each.shape[1:-1] for each, _ in named or fitting if all(each.shape[1:])}
+    grid = None if transposed or len(grids) != 1 else tuple(size or 0 for size in grids.pop())
+    return KnownConvolution(weights, grid, None, "the code")
+
+
+_OF_AN_IMAGE = 4
 
 
 def _wanted(node: str, owner: Owner, graph_node: Node | None) -> set[str]:

@@ -103,6 +103,8 @@ def of_folded(
         if value < _LEAST_TIMES or rows % value or BATCHES.search(each.constant.name) or rows == value:
             continue
         other = rows // value
+        if other != value and (value == batch or value in named):
+            continue  # that factor is the batch, whose number this constant has by chance
         name = named.get(other) or leading.get(other) or used.get(other, "")
         sure = other == batch or other in named
         if sure or (name and name != each.constant.name and value >= LEAST):
