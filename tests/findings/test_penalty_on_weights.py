@@ -35,3 +35,39 @@ def test_it_fires_for_tables_under_a_penalty(shape: str, node: str, fires: bool)
 def test_it_saves_at_most_the_tensor() -> None:
     report = explained(oom("300000,64", "gradients/L2Loss_grad/mul"))
     assert report.actions[0].remedy.saves_bytes == 300_000 * 64 * 4
+
+
+SHOP = """
+import tensorflow as tf
+ids = tf.keras.Input((), dtype="int32")
+goods = tf.keras.layers.Embedding(250_000, 72, {})(ids)
+net = tf.keras.Model(ids, tf.keras.layers.Dense(1)(goods))
+net.compile("adagrad", "mse")
+net.fit(x, y, batch_size=128)
+"""
+PENALTY = "embeddings_regularizer=tf.keras.regularizers.l2(1e-5)"
+OF_2_11 = "TensorFlow version: 2.11.0\n"
+
+
+@pytest.mark.parametrize(
+    ("keyword", "node", "told"),
+    [
+        (PENALTY, "AddN_1/inputs_1", True),
+        (PENALTY, "AddN", True),
+        ("embeddings_regularizer=None", "AddN_1/inputs_1", False),
+        ("embeddings_initializer='zeros'", "AddN_1/inputs_1", False),
+        (PENALTY, "model/dense/MatMul", False),
+    ],
+)
+def test_a_regulariser_of_the_programs_table(keyword: str, node: str, told: bool) -> None:
+    report = explained(OF_2_11 + SHOP.format(keyword) + oom("250000,72", node))
+    assert (RULE in {each.rule for each in report.findings}) is told
+    if told:
+        assert "`embeddings_regularizer` of the table 250,000 x 72 (line 5)" in report.verdict
+        slugs = [action.remedy.slug for action in report.actions]
+        assert slugs[0] == "penalty-on-rows" and not {"smaller-batch", "lower-constant"} & {*slugs}
+
+
+def test_keras_3_makes_it_dense_without_a_regulariser() -> None:
+    text = "TensorFlow version: 2.17.0\n" + SHOP.format(PENALTY) + oom("250000,72", "AddN_1/inputs_1")
+    assert RULE not in {each.rule for each in explained(text).findings}

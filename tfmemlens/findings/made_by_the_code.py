@@ -18,6 +18,7 @@ from tfmemlens.findings.clipped_by_global_norm import CLIP_EACH
 from tfmemlens.findings.support import code_snippets, remedies
 from tfmemlens.findings.support.kills import another_program
 from tfmemlens.findings.support.many_alike import size_classes
+from tfmemlens.findings.support.penalised_table import penalised_table
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import device_limit, enumerated, on_host, requests
 from tfmemlens.findings.support.situation import JAX, framework_of
@@ -82,6 +83,8 @@ def check(case: Case) -> Iterator[Finding]:
             unused = unused_beside(moment, case.capture.surroundings)
             if unused and alike[0].shape in unused[0].own:
                 continue  # models-kept tells of a model that no training changes
+            if alike[0].shape == request.failed.shape and penalised_table(case, request):
+                continue  # penalty-on-weights tells what makes its gradient dense
             of_jax = framework_of(case) == JAX
             if of_jax and len(alike) > 1 and alike[0].role.name == "TABLE":
                 continue  # the rule of a failing line counts its weights and slots

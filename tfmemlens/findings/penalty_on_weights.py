@@ -4,7 +4,9 @@ What it means: the square of a table of 300,000 rows, and its gradient, are as l
 own gradient is sparse, a few rows; added to the penalty's it becomes dense, and the optimizer updates all
 rows.
 When it fires: an op of a penalty (`L2Loss`, a scope `Regularizer`, their gradients), or a line with
-`l2_loss(` or a regulariser, asks for a matrix of 5,000 rows or more, longer than wide, of 8 MiB or more.
+`l2_loss(` or a regulariser, asks for a matrix of 5,000 rows or more, longer than wide, of 8 MiB or more; or
+a gradient or an update of that shape does, and the program's one table of it has a regulariser (Keras 3 makes
+such gradients dense without one).
 What to do: penalise the rows that the batch looked up; else leave the table out of the penalty.
 """
 
@@ -12,11 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings.support.penalised_table import OF_KERAS, penalised_table
 from tfmemlens.findings.support.rows import alike, place, requests, tensor_text
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
 from tfmemlens.knowledge.weight_penalties import is_penalty
-from tfmemlens.model.case import Case, Request
+from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB
 
@@ -29,6 +33,10 @@ _LINE = regex(r"\bl2_loss\(|\bregulari[sz]ers?\b|_regulari[sz]er\b")
 
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in requests(case):
+        if framework_of(case) == TENSORFLOW and _of_a_table(request) and not _by_a_penalty(request):
+            if (penalised := penalised_table(case, request)) is not None:
+                yield _of_the_code(index, moment, request, *penalised)
+            continue
         if framework_of(case) != TENSORFLOW or not _of_a_table(request) or not _by_a_penalty(request):
             continue
         failed = request.failed
@@ -59,6 +67,46 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             moment=index,
         )
+
+
+def _of_the_code(index: int, moment: Moment, request: Request, keyword: str, line: Line) -> Finding:
+    """A table whose lookup has a sparse gradient, and whose penalty reads every row."""
+    rows, width = request.failed.shape or (0, 0)
+    what = (
+        f"`{keyword}` of the table {rows:,} x {width:,} ({line.place}) reads every row, so that its gradient"
+        " is dense: the lookup's few rows are made as large as the table, too, and both are added up,"
+        " whatever the batch"
+    )
+    rows_alone = Remedy(
+        f"penalise only the rows that a batch looks up: take `{keyword}` off the table"
+        + (", and penalise the layer's output" if keyword == OF_KERAS else ""),
+        "Embedding(rows, width, activity_regularizer=regularizers.l2(1e-6))   # divided by the batch"
+        if keyword == OF_KERAS
+        else "loss += l2 * tf.nn.l2_loss(rows)   # rows = tf.nn.embedding_lookup(table, ids)",
+        request.failed.tensor_bytes,
+        Certainty.BOUND,
+        slug="penalty-on-rows",
+    )
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=what,
+        because=what,
+        explains=alike(moment),
+        evidence=(
+            Evidence(f"requested: {tensor_text(moment)}", request.failed.line),
+            Evidence(f"the table has `{keyword}`", line),
+        ),
+        remedies=(
+            rows_alone,
+            Remedy(
+                "or fewer rows: a smaller vocabulary, or ids hashed into fewer buckets; the table, its"
+                " gradients and slots shrink alike",
+                slug="smaller-vocabulary",
+            ),
+        ),
+        moment=index,
+        rules_out=("lower-constant", "smaller-batch", "smaller-table"),
+    )
 
 
 def _of_a_table(request: Request) -> bool:

@@ -19,6 +19,7 @@ from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.kernel_gradients import layer_of_each_sample
 from tfmemlens.findings.support.kills import another_program
 from tfmemlens.findings.support.one_hot import BESIDE_A_TABLE, by_index, meets_a_table
+from tfmemlens.findings.support.penalised_table import penalised_table
 from tfmemlens.findings.support.program_lines import code_lines, reads_a_batch
 from tfmemlens.findings.support.quoted_line import line_of_op
 from tfmemlens.findings.support.rows import on_host, requests
@@ -105,8 +106,8 @@ def _shown(case: Case, moment: Moment, request: Request) -> Iterator[_Shown]:
             or _of_frames(idiom, Agreement.WAY, list(reversed(own)), request, numbers)
             or _of_text(idiom, moment, request, code, numbers)
         )
-        if shown:
-            yield shown
+        if shown and not (idiom.slug == "embedding-table" and penalised_table(case, request)):
+            yield shown  # of a table under a penalty, penalty-on-weights tells what makes a gradient dense
 
 
 def _last_lines(failed: FailedRequest, own: Sequence[Frame]) -> list[Frame]:

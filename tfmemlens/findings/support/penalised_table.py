@@ -1,0 +1,42 @@
+"""A table of the program whose regulariser reads every row, so that a sparse gradient of it becomes dense."""
+
+from __future__ import annotations
+
+import ast
+
+from tfmemlens.model.attribution import Phase
+from tfmemlens.model.case import Case, Request
+from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
+
+OF_KERAS = "embeddings_regularizer"
+_PENALTIES = (OF_KERAS, "regularizer")
+_LAST_OF_KERAS_2 = (2, 15)
+_SUMS = regex(r"(?:\A|/)AddN(?:_\d+)?(?:/inputs_\d+)?\Z")
+"""What adds gradients of one variable up, and makes a sparse one dense for it."""
+
+
+def penalised_table(case: Case, request: Request) -> tuple[str, Line] | None:
+    """The keyword and line of the penalty on the one table of this shape, where a gradient or an update of it
+    was asked for; trees are read only where there is a program.
+    """
+    failed = request.failed
+    works = _SUMS.search(failed.node or "") or request.owner.phase in (Phase.GRADIENT, Phase.OPTIMIZER)
+    program = case.capture.surroundings.program() if works and not failed.creating else None
+    if not program or case.api.oldest > _LAST_OF_KERAS_2:
+        return None
+    from tfmemlens.knowledge.program_shapes import made_by
+
+    lines = {
+        each.line for each in made_by(program) if each.role.name == "TABLE" and each.shape == failed.shape
+    }
+    found = [
+        (keyword.arg or "", statement.line_of(node))
+        for statement in program
+        for node in statement.nodes
+        if isinstance(node, ast.Call) and lines == {statement.line_of(node)}
+        for keyword in node.keywords
+        if keyword.arg in _PENALTIES
+        and not (isinstance(keyword.value, ast.Constant) and not keyword.value.value)
+    ]
+    return found[0] if len(found) == 1 else None
