@@ -7,7 +7,7 @@ import pytest
 from tests.findings.logs import CPU, dump_by_size, oom
 from tests.findings.pages import explained
 from tests.findings.test_retraced_code import program
-from tfmemlens.findings.support.unused_model import unused_model
+from tfmemlens.findings.support.unused_model import is_untrained, unused_model
 from tfmemlens.model.report import Report
 
 MIB = 1 << 20
@@ -69,3 +69,27 @@ def test_it_is_let_go_and_not_said_to_be_updated() -> None:
 )
 def test_nothing_is_said_where_it_is_gone_or_its_blocks_are_not_there(code: str, blocks: int) -> None:
     assert "drop-models" not in {each.remedy.slug for each in report(code, blocks).actions}
+
+
+@pytest.mark.parametrize(
+    ("code", "untrained"),
+    [
+        (HEAD + READ + TAIL, True),
+        (HEAD + "guide.trainable = False\nh = guide(inputs)\n" + TAIL, True),
+        (HEAD + "h = guide(inputs)\n" + TAIL, False),
+        (HEAD + "guide.trainable = False\nguide.trainable = True\nh = guide(inputs)\n" + TAIL, False),
+        (HEAD + READ + "guide.fit(x, y)\n" + TAIL, False),
+        (HEAD + READ, False),  # nothing that trains is seen
+    ],
+)
+def test_weights_that_no_optimizer_updates(code: str, untrained: bool) -> None:
+    assert is_untrained(program(code), (1800, 1800)) is untrained
+
+
+def test_a_model_that_fails_while_it_is_made_is_not_kept_in_vain() -> None:
+    line = 'guide = dense([1800] * 9, "guide")'
+    frame = f'Traceback (most recent call last):\n  File "train.py", line 8, in <module>\n    {line}\n'
+    full = dump_by_size(1800 * 1800 * 4, 125, (8, 1800 * 1800 * 4), (20, MIB), allocator=HOST)
+    found = explained(HEAD + READ + TAIL + full + frame + oom("1800,1800", "Mul", on=CPU, by=HOST))
+    assert "drop-models" not in {each.remedy.slug for each in found.actions}
+    assert "Adam updates" not in found.verdict

@@ -71,7 +71,7 @@ def check(case: Case) -> Iterator[Finding]:
                 others = _beside(case, moment, keeping)
                 words, held = _with_others(moment, keeping, others, words, held)
                 found = _finding(case, index, moment, keeping, words, held or _alone(case, moment), sized)
-                yield replace(found, remedies=_of_all(case, moment, found.remedies, others))
+                yield replace(found, remedies=_of_all(case, moment, found.remedies, others, words))
                 break
 
 
@@ -104,32 +104,36 @@ def _with_others(
     """The proof with what other lists of the same loop have: each with its blocks, or by name alone."""
     if not others or keeping.gradients or keeping.weights:
         return words, held
+    counts = Counter[int]()
+    for row in rows(moment):
+        counts[row.allocation.size_bytes] += row.allocation.count
     if not keeping.each:
         names = ", ".join(f"`{each.container}` ({each.line.place})" for each in others[:_MOST_OTHERS])
         return f"{words}; or {names}, which the loop fills, too", held
     told = []
-    counts = Counter[int]()
-    for row in rows(moment):
-        counts[row.allocation.size_bytes] += row.allocation.count
+    least = _LITTLE * counts[keeping.each] * keeping.each
     for each in others:
         size = each.each or 0
-        if counts[size] >= _MANY_CHUNKS and size != keeping.each:
+        if counts[size] >= _MANY_CHUNKS and size != keeping.each and counts[size] * size >= least:
             told.append(f"{counts[size]} of {human(size)} in `{each.container}` ({each.line.place})")
             held = held + counts[size] * size if held else held
     return (f"{words}, and {', '.join(told)}" if told else words), held
 
 
-_MOST_OTHERS = 2
+_MOST_OTHERS, _LITTLE = 2, 0.05
+"""Of what the first list keeps: another one with less is worth no word."""
 
 
 def _of_all(
-    case: Case, moment: Moment, remedies: tuple[Remedy, ...], others: list[Kept]
+    case: Case, moment: Moment, remedies: tuple[Remedy, ...], others: list[Kept], told: str
 ) -> tuple[Remedy, ...]:
     """What to do with the other lists, behind the first remedy: one of them alone fills the device later."""
     again = [
         replace(first, text=f"of `{each.container}` ({each.line.place}), too: {first.text}", code=None)
         for each in others[:_MOST_OTHERS]
-        if each.each and (first := next(instead(case, moment, each, None), None))
+        if each.each
+        and f"`{each.container}`" in told
+        and (first := next(instead(case, moment, each, None), None))
     ]
     return (*remedies[:1], *again, *remedies[1:])
 

@@ -22,7 +22,7 @@ from tfmemlens.findings.support.penalised_table import penalised_table
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import device_limit, enumerated, on_host, requests
 from tfmemlens.findings.support.situation import JAX, framework_of
-from tfmemlens.findings.support.unused_model import unused_beside
+from tfmemlens.findings.support.unused_model import is_untrained, unused_beside
 from tfmemlens.findings.support.weights import optimizer_of
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
@@ -193,7 +193,7 @@ def _finding(
     elif others:
         because += ", most likely of earlier models, too, which a loop keeps"
     elif made.role is not Role.DATA:
-        because += _in_training(case, moment, made.bytes * many, many)
+        because += _in_training(case, moment, made, many)
     told = asked and request.failed.shape == made.shape
     headline = f"{human(made.bytes)} is {what} {shape} {because}"
     return Finding(
@@ -254,10 +254,16 @@ def _of_clipping(case: Case, made: Made) -> Iterator[Remedy]:
         yield CLIP_EACH
 
 
-def _in_training(case: Case, moment: Moment, size: int, many: int) -> str:
+def _untrained(case: Case, made: Made) -> bool:
+    """Whether the program shows that no optimizer updates it."""
+    program = case.capture.surroundings.program()
+    return made.role.name in _OF_LAYERS and bool(program) and is_untrained(program, made.shape)
+
+
+def _in_training(case: Case, moment: Moment, made: Made, many: int) -> str:
     """What Adam keeps of it, or of as many layers, against the limit."""
-    limit = device_limit(case, moment)
-    if _copies(case, moment) == 1 or not limit:
+    limit, size = device_limit(case, moment), made.bytes * many
+    if _copies(case, moment) == 1 or not limit or _untrained(case, made):
         return "; no batch changes it"
     whole = _OF_ADAM * size
     compared = _against(limit, whole)
@@ -323,6 +329,15 @@ def _remedies(
     from tfmemlens.knowledge.program_shapes import Role
 
     copies = _copies(case, moment)
+    if _untrained(case, made) and not tables and made.role is not Role.TABLE and not made.flattened:
+        yield Remedy(
+            f"make it narrower: half of its {made.shape[-1]:,} columns halve it, where the model may still be"
+            " changed",
+            saves_bytes=made.bytes // 2,
+            certainty=Certainty.ESTIMATE,
+            slug="narrower-layer",
+        )
+        return
     if tables:
         yield _fewer_rows(case, moment, tables)
         yield from remedies.offered(case, moment, "lighter-optimizer")

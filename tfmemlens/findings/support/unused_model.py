@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from tfmemlens.findings.support.many_alike import size_classes
 from tfmemlens.findings.support.rows import all_in_use
+from tfmemlens.knowledge.stack_frames import user_frame
 from tfmemlens.knowledge.tree_values import last_name
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Moment
@@ -67,7 +68,7 @@ def unused_beside(moment: Moment, told: Surroundings) -> tuple[Unused, int] | No
     """
     program = told.program() if size_classes(moment) else None
     unused = unused_model(program) if program else None
-    if unused is None:
+    if unused is None or program is None or _failed_before(moment, program, unused):
         return None
     own = Counter(round_up(each.bytes) for each in unused.model.weights if each.shape in unused.own)
     held = sum(
@@ -81,6 +82,48 @@ def unused_beside(moment: Moment, told: Surroundings) -> tuple[Unused, int] | No
 
 
 _LEAST_BYTES, _GOOD_PART = 1 << 20, 0.25
+
+
+def _failed_before(moment: Moment, program: Program, unused: Unused) -> bool:
+    """Whether the line that was on its way stands above the last one that reads the model, or is that."""
+    frames = moment.request.failed.frames if moment.request else ()
+    first = next((frame.text.strip() for frame in frames if user_frame(frame.place)), "")
+    if not first and moment.request:
+        first = (moment.request.failed.source_text or "").strip()
+    lines = [line for each in program if not each.of_frame for line in each.lines]
+    return bool(first) and any(
+        line.number <= unused.read.number and line.text.strip() == first
+        for line in lines
+        if line.source == unused.read.source
+    )
+
+
+@lru_cache(maxsize=4)
+def is_untrained(program: Program, shape: tuple[int, ...]) -> bool:
+    """Whether no optimizer updates a weight of this shape: each model that has one is frozen, or gives
+    figures alone while another trains.
+    """
+    trained = {name for name, _ in _trained(program)}
+    if not trained:
+        return False
+    from tfmemlens.knowledge.keras_program.models import models_of
+
+    owners = [each.name for each in models_of(program) if any(one.shape == shape for one in each.weights)]
+    return bool(owners) and all(
+        name not in trained and (_is_frozen(program, name) or _only_figures(program, name)) for name in owners
+    )
+
+
+def _is_frozen(program: Program, name: str) -> bool:
+    """Whether the program sets `model.trainable = False`, and nothing else to it."""
+    values = [
+        node.value.value
+        for statement in program
+        for node in statement.nodes
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+        if ast.unparse(node.targets[0]) == f"{name}.trainable"
+    ]
+    return values == [False]
 
 
 def _trained(program: Program) -> Iterator[tuple[str, Line]]:
