@@ -213,7 +213,7 @@ Peak buffers:
 @pytest.mark.parametrize(("one", "other", "alone"), [("dot", "dot_general", True), ("f", "scan/mul", False)])
 def test_an_operation_by_itself_is_no_step(one: str, other: str, alone: bool) -> None:
     text = ACCOUNT.format(one=one, other=other)
-    assert ("one operation ran by itself" in explained(text).verdict) is alone
+    assert (f"`{one}` ran by itself" in explained(text).verdict) is alone
     assert ("compile-the-call" in offered(text)) is alone and ("donate-buffers" not in offered(text)) >= alone
 
 

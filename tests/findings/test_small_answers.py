@@ -420,8 +420,9 @@ def test_what_adam_keeps_of_a_weight(
 ) -> None:
     monkeypatch.setattr(made_by_the_code, "_adam", lambda case, request: adam)
     monkeypatch.setattr(made_by_the_code, "device_limit", lambda case, moment: limit and exactly(limit))
+    monkeypatch.setattr(made_by_the_code, "_untrained", lambda case, made: False)
     nobody: Any = None
-    assert made_by_the_code._in_training(nobody, Made(request=request()), 10, 1).endswith(words)
+    assert made_by_the_code._in_training(nobody, Made(request=request()), Made(bytes=10), 1).endswith(words)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from tfmemlens.model.line import Line
 from tfmemlens.model.program import Program, Statement
 from tfmemlens.values import dataclass
 
-__all__ = ["ProgramConstant", "ProgramConstants", "Reached", "Standing", "WrittenSize"]
+__all__ = ["CodeScope", "ProgramConstant", "ProgramConstants", "Reached", "WrittenSize"]
 
 _MOST_STEPS, _MOST_LOOKED_AT = 12, 4000
 _ADDS = ("append", "extend", "insert", "add", "write")
@@ -45,7 +45,7 @@ class Reached(NamedTuple):
     steps: int
 
 
-class Standing(NamedTuple):
+class CodeScope(NamedTuple):
     """Where a name stands: in a function of a class, in a function, or at the left edge."""
 
     function: ast.FunctionDef | None
@@ -56,12 +56,12 @@ class WrittenSize(NamedTuple):
     """A shape that the program writes, side by side, in the scope where it stands."""
 
     sides: tuple[ast.expr, ...]
-    scope: Standing
+    scope: CodeScope
     node: ast.AST
 
 
-_Todo = list[tuple[ast.AST, Standing, int]]
-_EDGE = Standing(None, None)
+_Todo = list[tuple[ast.AST, CodeScope, int]]
+_EDGE = CodeScope(None, None)
 
 
 class ProgramConstants:
@@ -72,10 +72,10 @@ class ProgramConstants:
         self._statements = [*{(each.line.source, each.line.number): each for each in whole}.values()]
         self._functions: dict[str, list[tuple[ast.FunctionDef, ast.ClassDef | None]]] = {}
         self._classes: dict[str, list[ast.ClassDef]] = {}
-        self._scopes: dict[int, Standing] = {}
+        self._scopes: dict[int, CodeScope] = {}
         self._calls: dict[str, list[ast.Call]] = {}
         self._edge: dict[str, list[ast.expr]] = {}
-        self._attributes: dict[str, list[tuple[ast.expr, Standing]]] = {}
+        self._attributes: dict[str, list[tuple[ast.expr, CodeScope]]] = {}
         self._written: list[WrittenSize] = []
         self._made_as: dict[str, set[str]] = {}
         self.divided: list[tuple[str, ast.expr]] = []
@@ -159,11 +159,11 @@ class ProgramConstants:
             return min(held, key=lambda each: _rows(statement, each), default=None)
         return None
 
-    def used_by(self, *nodes: tuple[ast.AST, Standing]) -> list[Reached]:
+    def used_by(self, *nodes: tuple[ast.AST, CodeScope]) -> list[Reached]:
         """The constants on which these expressions depend, the nearest first."""
         return self._reached([(node, scope, 0) for node, scope in nodes])
 
-    def scope_of(self, node: ast.AST) -> Standing:
+    def scope_of(self, node: ast.AST) -> CodeScope:
         """Where a node of the program stands."""
         return self._scopes.get(id(node), _EDGE)
 
@@ -177,7 +177,7 @@ class ProgramConstants:
         return owner.line_of(node) if owner else None
 
     def value_of(
-        self, node: ast.AST, scope: Standing, other: Mapping[str, int] | None = None, deep: int = 0
+        self, node: ast.AST, scope: CodeScope, other: Mapping[str, int] | None = None, deep: int = 0
     ) -> int | None:
         """The whole number that an expression has, with other values for some constants where they are
         given; None where it depends on more than constants.
@@ -201,15 +201,15 @@ class ProgramConstants:
         sources = local or list(self._outside(name))
         return self.value_of(*sources[0], other, deep + 1) if len(sources) == 1 else None
 
-    def _note(self, node: ast.AST, scope: Standing) -> None:
+    def _note(self, node: ast.AST, scope: CodeScope) -> None:
         """What a tree defines, sets and calls, with the scope of each of its nodes."""
         self._scopes[id(node)] = scope
         if isinstance(node, ast.FunctionDef):
             self._functions.setdefault(node.name, []).append((node, scope.owner))
-            scope = Standing(node, scope.owner)
+            scope = CodeScope(node, scope.owner)
         elif isinstance(node, ast.ClassDef):
             self._classes.setdefault(node.name, []).append(node)
-            scope = Standing(None, node)
+            scope = CodeScope(None, node)
         elif isinstance(node, ast.Call):
             self._calls.setdefault(last_name(node.func), []).append(node)
         elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv) and _name(node.left):
@@ -268,7 +268,7 @@ class ProgramConstants:
             key=lambda each: each.steps,
         )
 
-    def _inside(self, name: str, scope: Standing) -> Iterator[tuple[ast.AST, Standing]]:
+    def _inside(self, name: str, scope: CodeScope) -> Iterator[tuple[ast.AST, CodeScope]]:
         """What sets a name within its function, and the arguments of a parameter."""
         if name.startswith("self."):
             known = self._attributes.get(name[5:], [])
@@ -284,7 +284,7 @@ class ProgramConstants:
             at = arguments.index(name) if name in arguments else None
             yield from self._given(name, at, scope)
 
-    def _given(self, name: str, at: int | None, scope: Standing) -> Iterator[tuple[ast.AST, Standing]]:
+    def _given(self, name: str, at: int | None, scope: CodeScope) -> Iterator[tuple[ast.AST, CodeScope]]:
         """The expressions that calls give for a parameter."""
         function, owner = scope.function, scope.owner
         assert function is not None
@@ -311,17 +311,17 @@ class ProgramConstants:
                 given = [call.args[at]]
             yield from ((each, self._scopes[id(call)]) for each in given)
 
-    def _outside(self, name: str) -> Iterator[tuple[ast.AST, Standing]]:
+    def _outside(self, name: str) -> Iterator[tuple[ast.AST, CodeScope]]:
         """What a name of the left edge stands for: a value, a function's results, a class."""
         yield from ((each, _EDGE) for each in self._edge.get(name, ()))
         for function, owner in self._functions.get(name, ()):
             for each in ast.walk(function):
                 if isinstance(each, (ast.Return, ast.Yield)) and each.value is not None:
-                    yield each.value, Standing(function, owner)
+                    yield each.value, CodeScope(function, owner)
         for made in self._classes.get(name, ()):
             for each in made.body:
                 if isinstance(each, ast.FunctionDef) and each.name in (*_MAKES, *_RUNS):
-                    yield each, Standing(each, made)
+                    yield each, CodeScope(each, made)
 
 
 def _names(node: ast.AST) -> Iterator[str]:

@@ -26,7 +26,8 @@ _LAYERS = regex(
     r"|(?:Max|Avg)Pool(?:3D)?(?:Grad)?(?:V\d|WithArgmax)?|LRN(?:Grad)?|Resize(?:Nearest\w*|Bi\w+)"
     r"|Mirror\w+|Pad\w*"
     r"|BatchMatMul(?:V\d)?|MatMul|GRUBlockCell\w*|LSTMBlockCell\w*"
-    r"|DepthToSpace|BatchToSpace(?:ND)?|ExtractImagePatches|convolution|conv(?:2d)?_transpose|depthwise|separable_conv2d"
+    r"|DepthToSpace|BatchToSpace(?:ND)?|ExtractImagePatches|convolution|conv(?:2d)?_transpose|depthwise"
+    r"|separable_conv2d"
 )
 """Ops of layers: what they make has the batch first, of two dimensions or more."""
 _ELEMENTWISE = regex(

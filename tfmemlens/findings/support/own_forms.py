@@ -17,7 +17,7 @@ from tfmemlens.patterns import regex
 from tfmemlens.values import dataclass
 
 if TYPE_CHECKING:
-    from tfmemlens.knowledge.program_constants import ProgramConstants, Reached, Standing, WrittenSize
+    from tfmemlens.knowledge.program_constants import CodeScope, ProgramConstants, Reached, WrittenSize
 
 BATCHES = regex(r"(?i)batch|per_step\Z|\Abs\Z")
 LEAST = 24
@@ -313,7 +313,7 @@ _RANK_OF_PATCHES, _RANK_OF_KERNELS = 3, 4
 
 def _kernels(
     constants: ProgramConstants, call: ast.Call | None
-) -> Iterator[tuple[Sequence[ast.expr], Standing]]:
+) -> Iterator[tuple[Sequence[ast.expr], CodeScope]]:
     """The sides of the kernel that a layer is made with: the second argument of a class, the third of a
     function; where no call has its name, those of all weights that may be kernels.
     """

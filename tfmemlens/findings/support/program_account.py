@@ -197,8 +197,8 @@ def is_one_op(moment: Moment, compiler: CompilerMemory) -> bool:
 
 
 _BY_ITSELF = regex(
-    r"\Ajit\(_?(?P<name>dot|matmul|einsum|tensordot|inner|outer|dot_general|concatenate|stack|take|where|repeat"
-    r"|tile|conv_general_dilated|logsumexp|softmax|log_softmax|cumsum|sort|argsort)\)/"
+    r"\Ajit\(_?(?P<name>dot|matmul|einsum|tensordot|inner|outer|dot_general|concatenate|stack|take|where"
+    r"|repeat|tile|conv_general_dilated|logsumexp|softmax|log_softmax|cumsum|sort|argsort)\)/"
 )
 
 

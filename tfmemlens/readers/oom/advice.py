@@ -21,7 +21,8 @@ _ADVISES = regex(
     r"(?i)\b(?:(?:you (?:can|could|should|may|might|need to|have to|must)|please|try(?: to)?"
     r"|to (?:resolve|solve|fix|avoid|work ?around) (?:this|the|it)\b[^.\n]{0,30}?,)"
     r" (?:want to |also |just |simply |instead ){0,2}(?:try(?: to)? )?"
-    r"(?:reduc|decreas|lower|adjust|modif|us(?:e|ing)\b|set|replac|switch|split|optimi[sz]|pass|limit|disabl|turn)\w*"
+    r"(?:reduc|decreas|lower|adjust|modif|us(?:e|ing)\b|set|replac|switch|split|optimi[sz]|pass|limit|disabl"
+    r"|turn)\w*"
     r"|try (?:the|our|this|a) )"
 )
 _NAMED = regex(
@@ -32,7 +33,8 @@ _NAMED = regex(
 _OF_MEMORY = regex(r"(?i)\b(?:memory|RAM|VRAM|OOM|HBM)\b")
 _FOR_ALL_PROGRAMS = regex(
     r"(?i)batch[ _-]?size|\bbatch\b|growth|clear_session|gc\.collect|CUDA_VISIBLE|nvidia-smi|tf_env_collect"
-    r"|get_memory_info|colab\.\w|\bgist\b|stackoverflow|\bnightly\b|\b(?:share|provide|paste|post|attach|reproduce)\b"
+    r"|get_memory_info|colab\.\w|\bgist\b|stackoverflow|\bnightly\b"
+    r"|\b(?:share|provide|paste|post|attach|reproduce)\b"
 )
 _TAKEN_BACK = regex(
     r"(?i)\b(?:tried|trying|still|same (?:error|issue|problem)|did(?:n't| not)|does(?:n't| not)|no luck"

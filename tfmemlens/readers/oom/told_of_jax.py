@@ -255,7 +255,8 @@ JIT_ENDS_IT = LineRule(
     r" (?:plug|fix|stop|cure|solve|end|prevent)|(?:plug|fixe|stop|cure|solve|end|prevent)s)"
     r" (?:it|this|that|the (?:\w+ )?(?:leak\w*|growth|problem|issue))\b"
     r"|(?:\b(?:not|never|no longer)|n['\u2019]t) (?:\w+ )?"
-    r"(?:appear|happen|occur|leak|grow|increas|accumulat)\w*\b[^.\n]{0,24}\b(?:when|if|with|under|inside|once)\b"
+    r"(?:appear|happen|occur|leak|grow|increas|accumulat)\w*\b[^.\n]{0,24}"
+    r"\b(?:when|if|with|under|inside|once)\b"
     r"(?:(?!\b(?:without|no|not|disabl\w*|remov\w*|outside)\b)[^.\n]){0,32}\bjit(?:ted|ting)?\b"
     r"(?!(?: \w+){0,2} (?:disabl\w*|off|removed|out)\b)",
     "jitting seems to plug the leakage",
