@@ -49,6 +49,7 @@ from tfmemlens.readers.oom.purpose import PURPOSES
 from tfmemlens.readers.oom.replies import Replies
 from tfmemlens.readers.oom.rules import DEVICE, SIZE, Era, LineRule, RuleTable
 from tfmemlens.readers.oom.run import is_of_validation
+from tfmemlens.readers.oom.schedules import only_counts_steps
 from tfmemlens.readers.oom.sentence import FRAME
 from tfmemlens.readers.oom.told_besides import HINT
 from tfmemlens.readers.oom.versions import Releases
@@ -230,6 +231,7 @@ _AGAIN = regex(
     r"|(?:step|epoch|iteration) by)\b"
 )
 _OF_FAILURES = ("running short", "growing in words")
+_OF_MANY_STEPS = ("failing late", "many runs before")
 _OF_A_LACK = ("running short", "much memory in words")
 _HEARSAY = regex(
     r"(?i)\b(?:people|others?|somebody|someone|some|they|posts?|threads?|answers?) (?:\w+ )?"
@@ -367,6 +369,8 @@ class SurroundingsCollector:
             told = without_wishes(told) if purpose == "host RAM in words" else told
             if purpose in _OF_FAILURES:
                 told = without_gifts(without_earlier(without_denials(told)))
+            if purpose in _OF_MANY_STEPS and only_counts_steps(line.text):
+                continue
             if rule.search(told) and not no_failure:
                 self.purposes[purpose] = line
         for library, rule in _LIBRARIES.likely(line.text):
