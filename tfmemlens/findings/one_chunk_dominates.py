@@ -21,9 +21,11 @@ from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.code_outputs import CodeOutput, code_outputs
 from tfmemlens.findings.support.given_whole import GivenWhole, held_alone, held_whole
 from tfmemlens.findings.support.rows import (
+    LEAST_OF_A_DEVICE,
     all_in_use,
     attributed,
     device_limit,
+    held,
     is_fragmented,
     requests,
     tensor_in,
@@ -180,6 +182,8 @@ def _of_a_dump(case: Case, index: int, moment: Moment, chunk: Allocation) -> Ite
     size, in_use = human(chunk.size_bytes), moment.balance.in_use
     of_all = percent(chunk.size_bytes, all_in_use(moment))
     in_part = in_use is None and moment.balance.limit is None
+    if in_part and held(moment) < LEAST_OF_A_DEVICE:
+        return  # so little explains no device that is full
     whole = "the blocks of this part of a dump" if in_part else "what is in use"
     of_xla = framework_of(case) != TENSORFLOW
     tensor = "one array or all temporaries of one program of XLA's" if of_xla else "one tensor"
