@@ -17,6 +17,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings import copies_of_workers
 from tfmemlens.findings.support.contrasted import difference, most_likely, what_ended_it
+from tfmemlens.findings.support.flat_readings import denies_growth
 from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.rows import on_host, requests
 from tfmemlens.findings.support.told_again import ONE_AFTER_ANOTHER
@@ -52,6 +53,8 @@ def check(case: Case) -> Iterator[Finding]:
         found = grower_of_code(case) if said else None
     if said is None or found is None:
         return
+    if denies_growth(case, said):
+        return  # its figures stay flat
     if not case.moments:
         where = whose(case, said)
         what = next((words for name, words in _WHAT.items() if told.shows(name) == said), "ran out")

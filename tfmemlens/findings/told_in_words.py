@@ -42,6 +42,7 @@ from tfmemlens.findings.support.contrasted import (
     most_likely,
     stated_cause,
 )
+from tfmemlens.findings.support.flat_readings import denies_growth, flat_readings
 from tfmemlens.findings.support.grounds import Guess, claim, unknown
 from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.jax_told import of_the_named_cause
@@ -212,6 +213,9 @@ def check(case: Case) -> Iterator[Finding]:
             evidence=(Evidence("the last figure", told.host_readings[-1][1]),),
             remedies=(_COMPILED_CALL,) if direct else (),
         )
+    if line is not None and grows is not None and said is None and denies_growth(case, grows):
+        yield _of_no_growth(told, grows)
+        return
     if line is not None and line == told.shows("scratch of cuFFT"):
         return  # the program's own message, which says what ran out
     if line is None or not _alone(case, line) or _only_an_error(told, line) or goes_on(told, line):
@@ -308,6 +312,16 @@ def check(case: Case) -> Iterator[Finding]:
                 ),
             ),
         ),
+    )
+
+
+def _of_no_growth(told: Surroundings, grows: Line) -> Finding:
+    """Words of growth, and figures that do not grow."""
+    last = told.host_readings[-1][1]
+    return Finding(
+        severity=Severity.NOTE,
+        headline=f"no failure is told: {grows.place} speaks of growth{_of_readings(told)}",
+        evidence=(Evidence("what the text says", grows), Evidence("the last figure", last)),
     )
 
 
@@ -629,17 +643,14 @@ _DENIES = regex(
 """What does not grow or fail is no proof that something does."""
 
 
-_LEAST_READINGS, _FLAT = 4, 0.01
-
-
 def _of_readings(told: Surroundings) -> str:
     """That what the program printed of its RAM stays as it is, where it does from the second figure on."""
-    sizes = [size for size, _ in told.host_readings[1:]]
-    if len(sizes) < _LEAST_READINGS or max(sizes) - min(sizes) > _FLAT * max(sizes):
+    flat = flat_readings(told)
+    if not flat:
         return ""
-    first, last = told.host_readings[1][1], told.host_readings[-1][1]
+    most, first, last = max(size for size, _ in flat), flat[0][1], flat[-1][1]
     return (
-        f"; what it prints stays flat (at most {human(max(sizes))}, lines {first.number} to {last.number}),"
+        f"; what it prints stays flat (at most {human(most)}, lines {first.number} to {last.number}),"
         " so nothing is left behind from one to the next"
     )
 

@@ -154,6 +154,12 @@ HOST_READING = LineRule(
     needs=("rss", "ram", "resident", "mem"),
 )
 """The same of host RAM."""
+MEASURED = LineRule(
+    r"\bpeak memory: (?P<figure>\d{1,9}(?:\.\d{1,3})?) (?P<unit>[KMG]i?B), increment: -?\d",
+    "peak memory: 2210.40 MiB, increment: 0.00 MiB",
+    needs="peak memory: ",
+)
+"""What memory_profiler's `%memit` prints of a process."""
 FREE = LineRule(
     r"(?:\A|[\s`'\"$])free (?:[^`'\"\n]{0,24}?)"
     r"(?:-\w{0,3}(?P<short>[gmk])\b|--(?P<long>gi[gb]|me[gb]|ki[lb])[ai]\b)",
@@ -277,7 +283,7 @@ TRIAL = LineRule(
 """A search over hyper-parameters, as KerasTuner and Optuna tell of it."""
 _OBSERVED = RuleTable.of(
     RETRACING, EPOCH, BAR, READING, LIVE, DEVICE_READING, PRINTED, PRINTING, HOST_READING, UNIT_FIRST,
-    UNIT_IN_WORDS, BARE,
+    UNIT_IN_WORDS, BARE, MEASURED,
     FREE, FREE_ROW,
     SUMMARY,
     STAGE,
@@ -430,7 +436,7 @@ class RunCollector:
             self._printed_in = _unit(match["unit"])
         elif self._printed_in and (match := _ROW.search(text)):
             self.readings.append((round(float(match["last"]) * self._printed_in), line))
-        host = HOST_READING.search(text) or UNIT_FIRST.search(text)
+        host = HOST_READING.search(text) or UNIT_FIRST.search(text) or MEASURED.search(text)
         if (match := host) and (size := _bytes(match["figure"], match["unit"])):
             self.host_readings.append((size, line))
         if (match := UNIT_IN_WORDS.search(text)) and _OF_THE_HOST.search(text):
