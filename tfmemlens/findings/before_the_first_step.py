@@ -11,11 +11,12 @@ What to do: see who else holds the device; else a smaller model, or an optimizer
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tfmemlens.findings.support.rows import all_in_use, device_limit, on_host, requests
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
 from tfmemlens.findings.support.weights import gives_first_values
-from tfmemlens.model.case import Case, Request
+from tfmemlens.model.case import Case, FrontEnd, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.patterns import regex
 from tfmemlens.units import GIB, MIB, human
@@ -36,6 +37,7 @@ _SMALLER = Remedy(
     "opt = tf.train.GradientDescentOptimizer(0.01)",
     slug="smaller-model",
 )
+_SMALLER_OF_KERAS = replace(_SMALLER, code="opt = tf.keras.optimizers.SGD(0.01)")
 _USERS = Remedy(
     "see what else holds the GPU (another process, an earlier model in a notebook's kernel); if nothing does,"
     " it is too small for these weights",
@@ -66,15 +68,17 @@ def check(case: Case) -> Iterator[Finding]:
             because=what,
             explains=used or (limit.bytes if limit else need) or None,
             evidence=(Evidence("the message", request.failed.line),),
-            remedies=_remedies(own, need),
+            remedies=_remedies(case, own, need),
             moment=index,
             rules_out=_OF_A_STEP,
         )
 
 
-def _remedies(own: bool, need: int) -> tuple[Remedy, ...]:
+def _remedies(case: Case, own: bool, need: int) -> tuple[Remedy, ...]:
     """A single weight that is large is told how to become smaller by other rules, which know its layer."""
-    smaller = (_SMALLER,) if need < _LARGE_WEIGHT else ()
+    sessions = case.api.front_end is FrontEnd.SESSION or case.api.newest < (2, 0)
+    of_its_release = _SMALLER if sessions else _SMALLER_OF_KERAS
+    smaller = (of_its_release,) if need < _LARGE_WEIGHT else ()
     return (*smaller, _USERS) if own else (_USERS, *smaller)
 
 
