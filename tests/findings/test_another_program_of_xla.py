@@ -124,3 +124,10 @@ def test_a_policy_between_much_and_nothing(policy: str, named: bool) -> None:
         " capacity by 6.59G.\n"
     )
     assert ("sets a policy that keeps much (minimal)" in first(text)) is named
+
+
+@pytest.mark.parametrize(("size", "named"), [("11.95MiB", False), ("3.20GiB", True)])
+def test_a_validation_is_not_blamed_for_the_last_drop(size: str, named: bool) -> None:
+    text = f"A jax program, OOM only when validation runs\n{ASKED} {size}.\n"
+    assert ("it is the program of a validation" in explained(text).verdict) is named
+    assert ("smaller-evaluation-batch" in offered(text)) is named

@@ -5,7 +5,8 @@ own room. What goes well for every full batch may fail for the last one, which i
 loaded beside the first. A validation's program finds weights, the optimizer's state and the step's there.
 When it fires: a TPU or XLA found no room, and the text says that it is with the last batch, of another size,
 or that it is when a validation runs, or it fails after as many steps as a setting lets something run each
-time. Not where the list of buffers says what the program holds.
+time. Not where the list of buffers says what the program holds, nor where so little was asked for that the
+device was full before.
 What to do: pad the last batch; give the validation fewer samples at once, and let go of what it leaves.
 """
 
@@ -17,10 +18,11 @@ from tfmemlens.findings.support.rows import lists_buffers, on_host, requests
 from tfmemlens.findings.support.situation import JAX, TORCH_XLA, framework_of
 from tfmemlens.findings.support.xla_arena import facts
 from tfmemlens.model.capture import StatedSize, Surroundings
-from tfmemlens.model.case import Case
+from tfmemlens.model.case import Case, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
+from tfmemlens.units import MIB
 
 BASIS = Basis.NAME
 EXPLAINS = "the request"
@@ -52,6 +54,8 @@ def check(case: Case) -> Iterator[Finding]:
         of_jax = request.failed.of_xla or framework == JAX
         if not of_jax or on_host(moment) or facts.on_chip(moment) or lists_buffers(moment):
             continue
+        if not last and _is_last_drop(request):
+            continue  # what filled the device came before, whichever program asked last
         assert framework is not None
         if line := last or validates:
             what = _of_a_last_batch(line) if last else _of_a_validation(line)
@@ -68,6 +72,14 @@ def check(case: Case) -> Iterator[Finding]:
             moment=index,
             rules_out=("recompute", "donate-buffers", "gradient-accumulation", "what-runs-then"),
         )
+
+
+_LAST_DROP = 16 * MIB
+"""A request that nothing but a device which was full before refuses."""
+
+
+def _is_last_drop(request: Request) -> bool:
+    return 0 < (request.needed_bytes or 0) < _LAST_DROP
 
 
 _EVERY = regex(r"(?i)(?:\A|[._])(?:every|interval|freq(?:uency)?|period)\Z|_every(?:_n)?_steps\Z")

@@ -121,6 +121,13 @@ def _smaller(case: Case, moment: Moment, phase: str, request: Request, line: Lin
     if on_host(moment) and _batch(case, phase, request) == 1 and _is_last_drop(request):
         return  # no piece of so small a sample frees anything
     seen = _batch(case, phase, request) or line is None or _NAMES_A_CALL.search(line.text)
+    if (
+        case.api.front_end is FrontEnd.JAX
+        and seen is not True
+        and not request.batch
+        and _is_last_drop(request)
+    ):
+        return
     if _by_hand(case):
         yield _in_parts(case, phase, request)
     elif seen or phase != PREDICTION or request.failed.kind is not RequestKind.HOST:

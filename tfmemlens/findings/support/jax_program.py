@@ -27,7 +27,7 @@ from tfmemlens.model.finding import Remedy
 from tfmemlens.model.line import Line
 from tfmemlens.model.program import Program, Statement
 from tfmemlens.model.tensor import format_shape
-from tfmemlens.units import human
+from tfmemlens.units import MIB, human
 from tfmemlens.values import replace
 
 _Node = TypeVar("_Node", bound=ast.AST)
@@ -49,8 +49,8 @@ def made_by_program(
     told: Surroundings, need: int | None = None, *, counted: bool = False
 ) -> MadeByLine | None:
     """What the quoted code makes that is most likely too large; None where nothing in it says so, or where
-    the array is known to be small beside the bytes that were asked for. Of one program whose need is
-    `counted`, other programs that are kept are no cause.
+    the array is known to be small beside the bytes that were asked for, or beside any device where those are
+    not told. Of one program whose need is `counted`, other programs that are kept are no cause.
     """
     program = list(told.program())
     for reading in _READINGS:
@@ -75,6 +75,8 @@ def _by_rows(program: list[Statement], made: MadeByLine, need: int) -> MadeByLin
 
 _FLOAT = 4
 _LEAST_PART = 0.1
+_LEAST_CONSTANT = 128 * MIB
+_COMPILED_IN_A_LOOP = "each iteration of the loop compiles it anew"
 
 
 def captured_by_program(told: Surroundings, least: int) -> MadeByLine | None:
@@ -103,11 +105,15 @@ def derivatives_by_program(told: Surroundings) -> MadeByLine | None:
 
 
 def _is_small_beside(program: list[Statement], made: MadeByLine, need: int | None) -> bool:
-    """Whether the constant is known, and next to nothing of the request."""
+    """Whether the constant is known, and next to nothing of the request; where that is not known, of a
+    device: programs that a loop compiles anew may hold many of a small one.
+    """
     name = made.what.partition("the array `")[2].partition("`")[0]
     lines = [line for each, line in _arrays(program) if each == name]
     held = [each.array.bytes for each in arrays_of(Program(tuple(program))).arrays if each.line in lines]
-    return bool(held and need and max(held) < _LEAST_PART * need)
+    if need is None:
+        return bool(held and max(held) < _LEAST_CONSTANT) and _COMPILED_IN_A_LOOP not in made.what
+    return bool(held and max(held) < _LEAST_PART * need)
 
 
 def stacked_by_program(
@@ -512,7 +518,7 @@ def _captured(program: list[Statement]) -> MadeByLine | None:
             " program, beside the array itself"
         )
         if again:
-            what += "; each iteration of the loop compiles it anew, and JAX keeps every program"
+            what += f"; {_COMPILED_IN_A_LOOP}, and JAX keeps every program"
         return MadeByLine(
             what,
             (
