@@ -188,3 +188,27 @@ def test_a_listing_without_its_head_is_asked_for_it() -> None:
     assert "read-the-log" in [action.remedy.slug for action in cut.actions]
     whole = CUT.format(op="add_any").replace("16. Size", "1. Size").replace("17. Size", "2. Size")
     assert "begins behind the largest" not in explained(whole).verdict
+
+
+@pytest.mark.parametrize(("rows", "told"), [(2_000, False), (2_000_000, True)])
+def test_a_captured_array_explains_a_failure_that_has_its_size(rows: int, told: bool) -> None:
+    code = (
+        "import jax\nimport jax.numpy as jnp\n"
+        f"table = jax.random.normal(jax.random.PRNGKey(0), ({rows}, 100))\n\n"
+        "@jax.jit\ndef look(i):\n    return table[i]\n"
+    )
+    text = f"My program with jax runs out of memory on the GPU.\n\n```python\n{code}```\n"
+    assert ("uses the array `table`" in explained(text).verdict) is told
+
+
+@pytest.mark.parametrize(("used", "told"), [("46.60G", False), ("30.10G", True)])
+def test_weights_are_not_blamed_where_temporaries_alone_are_too_large(used: str, told: bool) -> None:
+    text = (
+        "python -m train --model llama-8b --train_steps 20\n"
+        "jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of memory"
+        " in memory space hbm. Used 46.60G of 31.25G hbm. Exceeded hbm capacity by 15.35G.\n\n"
+        "Total hbm usage >= 46.85G:\n    reserved        260.00M\n    program          46.60G\n"
+        "    arguments            0B\n\nOutput size 0B; shares 0B with arguments.\n\n"
+        f"Program hbm requirement 46.60G:\n    global           336.5K\n    HLO temp         {used}\n"
+    )
+    assert ("billion weights" in explained(text).verdict) is told

@@ -138,8 +138,12 @@ def row_for_each_nonzero(moment: Moment) -> str | None:
 
 
 def heavy_to_train(case: Case, moment: Moment, compiler: CompilerMemory) -> StatedWeights | None:
-    """The weights that the text states, where training all of them takes more than the device has."""
+    """The weights that the text states, where training all of them takes more than the device has; not where
+    the program's temporaries alone are more than that.
+    """
     weights, has = stated_weights(case.capture.surroundings), compiler.capacity
+    if has and compiler.temporaries and compiler.temporaries.bytes > has.bytes:
+        return None
     if weights is None or has is None or on_chip(moment) or weights_on_a_tpu.given_less(compiler, weights):
         return None
     if situation(case, moment).training is not True or _spreads_weights(case):
