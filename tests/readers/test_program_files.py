@@ -267,3 +267,18 @@ def test_a_line_that_is_only_named_is_read_from_the_same_file(tmp_path: Path) ->
 
     assert quoted(text) == "return tf.nn.conv2d(x, w, 1, 'SAME')"
     assert not quoted(text.replace("    step(images)\n", "    step(others)\n"))  # another file of that name
+
+
+@pytest.mark.parametrize(("mark", "read"), [("# ", True), ("ERROR = ", False)])
+def test_a_comment_of_a_program_that_is_read_alone_quotes_its_failure(
+    tmp_path: Path, mark: str, read: bool
+) -> None:
+    message = (
+        "RESOURCE_EXHAUSTED: Attempting to allocate 48.00M. That was not possible. There are 20.5M free."
+    )
+    quoted = message if read else repr(message)
+    path = tmp_path / "make.py"
+    path.write_text(f"import jax\n# the machine has 300 GB RAM\nstate = create()\n{mark}{quoted}\n")
+    verdict = pipeline.explain(path).verdict
+    assert ("48.00 MiB" in verdict) is read
+    assert "host RAM" not in verdict

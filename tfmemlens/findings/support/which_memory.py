@@ -42,8 +42,11 @@ _HBM_FULL = regex(
     r"(?i)\bHBM\b(?:(?!\bRAM\b|\bhost\b|\bbut\b)[^.?!;\n]){0,60}"
     r"\b(?:exceed\w*|is full|OOM\w*|exhaust\w*|r[au]ns? out|out of memory)\b"
     r"|\b(?:exceed\w*|r[au]ns? out of|out of|exhaust\w*)\b[^.?!\n]{0,24}\bHBM\b"
+    r"|\d_HBM\d\b|\bAttempting to (?:allocate|reserve) \d[\d.]*[KMG][^\n]{0,40}\bThat was not possible\b"
 )
-"""A TPU's own memory is named as the full one, whatever else is said of the host's."""
+"""A TPU's own memory is named as the full one, in words or by its runtime, whatever else is said of the
+host's.
+"""
 _KILLED = regex(rf"(?i)\bkilled\b|{IN_OTHER_LANGUAGES}")
 _RSS = regex(r"\bru_maxrss\b|\bmemory_(?:full_)?info\(\)|\bVmRSS\b|\bmemory_usage\(|\bfree -[bkmgh]\b")
 """How a program measures its own host RAM."""

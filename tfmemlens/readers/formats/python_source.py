@@ -1,10 +1,13 @@
-"""A Python program that lies beside its log: what it makes, keeps and sets, and no failure."""
+"""A Python program that lies beside its log: what it makes, keeps and sets. Of a failure it tells where it is
+read alone and a comment quotes the message.
+"""
 
 from __future__ import annotations
 
 from functools import partial
 
 from tfmemlens.model.capture import Capture, Hints, Holds, Source, Surroundings
+from tfmemlens.model.incident import Incident
 from tfmemlens.model.line import Line, ReadNote
 from tfmemlens.model.program import Program
 from tfmemlens.patterns import regex
@@ -17,6 +20,7 @@ HOLDS = Holds.SURROUNDINGS
 COMPANIONS = (".py",)
 LARGEST = 1 << 20
 """A longer file is generated, or no program of a user's."""
+_COMMENT = regex(r"\s*#")
 _IMPORTS = regex(r"(?m)^(?:import|from) +[\w.]+")
 _FROM_CODE = ("settings", "purposes", "libraries", "clipping", "stores", "one_tape", "over_time")
 """What a line of code shows wherever it stands; the rest, such as figures and readings, only a log tells."""
@@ -40,15 +44,25 @@ def is_program(opened: Opened) -> bool:
 
 
 def read(opened: Opened, hints: Hints = Hints()) -> Capture:
-    """What its code shows; strings that look like messages of a failure are none."""
-    surroundings = dispatch.read_text(opened, hints).surroundings
+    """What its code shows; strings that look like messages of a failure are none, and comments of a program
+    beside a log tell of other runs.
+    """
+    text = dispatch.read_text(opened, hints)
+    surroundings = text.surroundings
     told = {name: getattr(surroundings, name) for name in _FROM_CODE}
     told["settings"] = tuple(each for each in surroundings.settings if each[0] not in _CHOSEN_AT_LAST)
     return Capture(
         Source(opened.path),
+        incidents=() if opened.label else tuple(filter(_in_a_comment, text.incidents)),
         surroundings=Surroundings(**told, program=partial(_program, _lines(opened))),
         notes=() if opened.label else (ReadNote(_ADVICE.format(name=opened.name)),),
     )
+
+
+def _in_a_comment(incident: Incident) -> bool:
+    """Whether its message stands in a comment, with a size."""
+    line = incident.request.line
+    return bool(line and incident.request.size and _COMMENT.match(line.text))
 
 
 def _lines(opened: Opened) -> tuple[Line, ...]:
