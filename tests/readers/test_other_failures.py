@@ -622,3 +622,14 @@ def test_a_lack_of_memory_that_is_told_beside_it_goes_before(reason: str, memory
 def test_a_guess_of_the_server_names_no_reason() -> None:
     report = pipeline.explain(f"Using TensorFlow backend.\n{ENDED}")
     assert "most likely" in report.verdict
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("The Pallas kernel runs out of memory: its tiles exceed the static shared memory of a block.", True),
+        ("The Pallas kernel runs out of GPU memory; it does not use static shared memory.", False),
+    ],
+)
+def test_a_kernels_memory_in_words_is_no_device_memory(said: str, told: bool) -> None:
+    assert any("shared memory than one core" in what for what, _ in read(said).surroundings.elsewhere) is told

@@ -573,11 +573,16 @@ ELSEWHERE = {
     "a GPU kernel wants more shared memory than one core has, which is on the chip and not the GPU's RAM": (
         LineRule(
             r"out of resource: shared memory|Shared memory size limit exceeded"
-            r"|Shared memory requested exceeds device resources|uses too much shared data",
+            r"|Shared memory requested exceeds device resources|uses too much shared data"
+            r"|(?i:\b(?<!not )(?:go(?:es|ing)? (?:over|beyond)|exceed(?:s|ed|ing)?|out of)\b[^.\n]{0,24}"
+            r"\b(?:static|dynamic) shared memory\b"
+            r"|\bshared memory (?:limit |size )?per (?:thread )?block\b[^.\n]{0,24}"
+            r"\b(?:exceed(?:s|ed)|too small)\b)",
             "triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 147456, Hardware"
             " limit: 101376. Reducing block sizes or `num_stages` may help.",
             "RESOURCE_EXHAUSTED: Shared memory size limit exceeded: requested 280664, available: 232448",
             "ptxas error   : Entry function 'fusion_1' uses too much shared data (0x1c000 bytes, 0xc000 max)",
+            "with float32 tiles of 256 it exceeds the dynamic shared memory of the card",
             needs="hared ",
         )
     ),

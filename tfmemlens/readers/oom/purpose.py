@@ -726,7 +726,8 @@ WITHOUT_GPU = LineRule(
     r"(?i)\b(?:no|without an?y?|(?:has|have|had) no|(?:do|does)n.t have an?y?) (?:NVIDIA |CUDA |dedicated )?"
     r"GPUs?\b(?! (?:memory|is|was|are|were|usage|util\w*|process\w*))"
     r"|\btensorflow[-_]cpu\b|\bcpu[- ]only\b"
-    r"|\b(?:train\w*|runs?|running|comput\w+)\b[^.\n]{0,20} on (?:the |my |a )?CPU\b(?! (?:and|or)\b)"
+    r"|\b(?:train\w*|runs?|running|comput\w+)\b[^.\n]{0,20} (?:on|in) (?:the |my |a )?CPU\b"
+    r"(?! (?:and|or|memory|RAM)\b)"
     r"|\b(?:in|with) (?:the )?CPU[- ]mode\b|\bJAX_PLATFORM(?:S|_NAME)\b[\"'\]]{0,2} ?[=,] ?[\"']?cpu\b"
     r"|\bjax_platform(?:s|_name)['\"], ?['\"]cpu\b|\A\W*CPU\W*\Z"
     r"|\A\W{0,4}GPU model(?: and memory)?[ :*-]{1,6}(?:not? us(?:ed|ing)|none|nope?|CPU(?: only)?)\W*\Z",
@@ -738,6 +739,7 @@ WITHOUT_GPU = LineRule(
     "tensorflow-cpu==2.11.0",
     "Tensorflow is running in cpu mode",
     "My RAM is full during training on the CPU",
+    "I run the demo in CPU and it stops",
     "- GPU model and memory: none",
     needs=(" gpu", "cpu", "gpu model"),
 )
