@@ -85,3 +85,18 @@ def test_a_failure_that_comes_before_is_none_of_the_pool() -> None:
 )
 def test_more_than_another_framework_is_no_growth(sentence: str, grows: bool) -> None:
     assert ("grows" in explained(f"# Memory of Flax\n\n{sentence}\n").verdict) is grows
+
+
+@pytest.mark.parametrize(
+    ("part", "fails", "ceiling"),
+    [
+        (".10", "With it I get OOM errors of the GPU while the rest is free.", True),
+        (".90", "With it I get OOM errors of the GPU while the rest is free.", False),
+        (".10", "With it the program runs.", False),
+    ],
+)
+def test_a_small_part_is_a_ceiling(part: str, fails: str, ceiling: bool) -> None:
+    report = explained(f"{HEAD}I set `{PART}={part}`.\n\n{fails}\n")
+    assert ("which is a ceiling" in report.verdict) is ceiling
+    assert (report.actions[0].remedy.slug == "raise-own-limit") is ceiling
+    assert ("no failure is told" in report.verdict) is (fails == "With it the program runs.")

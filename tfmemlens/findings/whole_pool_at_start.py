@@ -253,13 +253,22 @@ def _of_jax(told: Surroundings, line: Line) -> Finding:
     """Of a text that tells of JAX's pool or of its settings before anything failed."""
     wrong = pool_of_jax.what_is_wrong(told)
     kept = " and keeps it until the process ends" if told.shows("kept in words") else ""
+    ceiling = pool_of_jax.as_a_ceiling(told)
+    failed = next(pool_of_jax.failures(told), None)
+    fails = ", and no failure is told" if failed is None else ""
     what = (
-        f"JAX's pool ({line.place}), and no failure is told: JAX reserves 75 % of a GPU at its first"
+        f"JAX's pool ({line.place}){fails}: JAX reserves 75 % of a GPU at its first"
         f" computation (early releases and some projects 90 %), whatever the program needs{kept}"
         f"{pool_of_jax.as_its_part(told, line)}"
     )
     if wrong:
         what += f"; {wrong[0]}"
+    if ceiling:
+        part, short = ceiling
+        what += (
+            f"; {part.line.place} lets it have {part.words}, which is a ceiling: what {short.place} tells"
+            " fails there while the rest of the GPU is free"
+        )
     return Finding(
         severity=Severity.FACTOR,
         headline=what,

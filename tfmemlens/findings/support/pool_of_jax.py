@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import part_for_jax
+from tfmemlens.findings.support.part_for_jax import Part
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.situation import JAX, framework_of
 from tfmemlens.knowledge.gpu_memory import least_bytes
@@ -63,7 +64,7 @@ def told_of_the_pool(case: Case) -> Line | None:
     if line is None and named and (much := told.shows("much memory in words")):
         line = None if FAILING.search(much.text) or _OF_THE_HOST.search(much.text) else much
     line = line or (None if told.raised else _as_large_as_a_pool(told) or _told_as_a_part(told))
-    before = [each for each in _failures(told) if line and each.number <= line.number]
+    before = [each for each in failures(told) if line and each.number <= line.number]
     return None if before else line
 
 
@@ -119,7 +120,8 @@ def as_its_part(told: Surroundings, line: Line) -> str:
 _HALF, _LEAST_GPU = 0.25, 8
 
 
-def _failures(told: Surroundings) -> Iterator[Line]:
+def failures(told: Surroundings) -> Iterator[Line]:
+    """The lines whose words tell of a failure."""
     for name in ("running short", "growing in words", "killed in words"):
         line = told.shows(name)
         if line and (name != "running short" or FAILING.search(line.text)):
@@ -176,8 +178,27 @@ def _set_rightly(told: Surroundings) -> Line | None:
 _BEFORE_PYTHON = regex(r"\bXLA_PYTHON_CLIENT_\w{1,20}=\S{1,12} (?:\w+=\S+ )*python")
 
 
+def as_a_ceiling(told: Surroundings) -> tuple[Part, Line] | None:
+    """The part that is set below what JAX takes by itself, with the line that tells of a failure at or below
+    it: all that JAX allocates has to fit in that part.
+    """
+    part = part_for_jax.stated(told)
+    if part is None or part.value >= part_for_jax.USUAL:
+        return None
+    below = (each for each in failures(told) if each.number >= part.line.number)
+    line = next((each for each in below if not _OF_THE_HOST.search(each.text)), None)
+    return (part, line) if line else None
+
+
 def remedies(told: Surroundings) -> Iterator[Remedy]:
     """What helps there: it is set where it counts, or seen what is really used."""
+    if ceiling := as_a_ceiling(told):
+        yield Remedy(
+            f"let JAX have more than {ceiling[0].words}: the part is the most that it may take, not only what"
+            " it takes at start",
+            f"export {part_for_jax.VARIABLE}=.90   # or without it: 75 %",
+            slug="raise-own-limit",
+        )
     right = None if what_is_wrong(told) else _set_rightly(told)
     if right and told.shows("jax: a setting in vain"):
         yield _LOOK
