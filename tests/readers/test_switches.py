@@ -43,6 +43,8 @@ NEAR_MISSES = (
     "config.graph_options.rewrite_options.layout_optimizer = rewriter_config_pb2.RewriterConfig.ON",
     '[[{{node conv}} = Conv2D[T=DT_FLOAT, data_format="NCHW", dilations=[1, 1, 1, 1]]]',
     "gradient_accumulation_steps=None",
+    "USE_REMAT=0 python train.py",
+    "echo $MODEL_REMAT",
     "activations bf16 = 25.6 GB, fp16: 1.5 GB",
     "step = jax.jit(step, donate_argnums=())",
     "model.compile('adam', 'mse', jit_compile='auto')",

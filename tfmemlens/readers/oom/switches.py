@@ -609,6 +609,16 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
     (
         "recompute",
         LineRule(
+            r"(?<![\w$])(?:[A-Z]+_){0,3}(?:REMAT|REMATERIALIZE|(?:GRADIENT|ACTIVATION)_CHECKPOINTING)"
+            r"=['\"]?(?P<value>1|[Tt]rue|TRUE|full)\b",
+            "USE_REMAT=1 python train.py --seq_len 4096",
+            "export MODEL_GRADIENT_CHECKPOINTING=true",
+            needs=("remat", "checkpointing"),
+        ),
+    ),
+    (
+        "recompute",
+        LineRule(
             r"(?<![\w.-])--?(?P<value>(?:use[-_]|do[-_])?"
             r"(?:remat|recompute|rematerial\w*|gradient[-_]checkpointing))\b"
             r"(?![-_\w]|[ =](?:0|no|none|off|false)\b)",
@@ -671,7 +681,7 @@ _WORDS = Words(
     "WSL", "microsoft-standard", "Tegra", "tegra", "Jetson", "jetson", "JETSON",
     "name: Orin", "name: Xavier",
     " nano", " Nano", "aspb", "RPi", "HIP_", "hip", "MIOpen", "ROCm", "rocm", "DML:", "DmlAlloc",
-    "FORCE_UNI", "remat", "Remat", "recompute", "checkpoint", "ccum", "every_k",
+    "FORCE_UNI", "remat", "Remat", "REMAT", "_CHECKPOINTING", "recompute", "checkpoint", "ccum", "every_k",
     "arallel_size", "arallel-size", "tp-size", "tp_size", "arallelism=", "clear_c", "clear_b",
     "Go heap", "Go bind", "Go run", "Go garb", "Go API", "Go client",
     "o Tensor", "O Tensor", "o tensor", "olang T", "olang t", "low/go", "tfgo.", "LoadSaved",
