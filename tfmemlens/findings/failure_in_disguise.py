@@ -20,7 +20,7 @@ from tfmemlens.findings.support.part_for_jax import Part
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.prose_advice import full_device
 from tfmemlens.findings.support.rows import failures, is_constant_of_graph, tensor_text
-from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_name, framework_of
+from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_name, framework_of
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.capture import DeviceUse, SoftWarning, Surroundings
 from tfmemlens.model.case import Case, Moment, Request
@@ -77,7 +77,11 @@ def _meaning(case: Case, failed: FailedRequest) -> str | None:
     if _of_nccl(failed):
         if line := case.capture.surroundings.shows("jax: buffers of collectives"):
             return f"{_of_collectives(line)}, which lie outside {framework_name(case)}'s pool"
-        return f"NCCL got no memory for its buffers, which lie outside {framework_name(case)}'s pool"
+        where = f"for its buffers, which lie outside {framework_name(case)}'s pool"
+        if failed.line and "may be unrelated" in failed.line.text:
+            unsure = " (its last note may be of another failure)"
+            return f"NCCL failed, most likely since it got no memory {where}{unsure}"
+        return f"NCCL got no memory {where}"
     if _of_constant(failed) and failed.size and failed.size.bytes < _SMALL_BYTES:
         return (
             "so small a constant of a compiled program finds no room only where the device is full already,"
@@ -454,10 +458,13 @@ def _remedies(case: Case, moment: Moment, of_pool: bool) -> Iterator[Remedy]:
     elif not of_directml:
         yield Remedy(
             f"let {framework_name(case)} grow its pool instead of taking all at start, so that the driver"
-            " and other libraries find memory",
+            f" and other libraries find memory{_BY_PJRT if framework_of(case) == TORCH_XLA else ''}",
             code_snippets.growth(case.api),
             slug="growth",
         )
+
+
+_BY_PJRT = " (PJRT_ALLOCATOR_PREALLOCATE=false; the variables of JAX's client are not read)"
 
 
 _NOTEBOOK = regex(r"(?:the )?[Cc]ell\b|In ?\[|<ipython-input|/content/|/kaggle/|/tmp/ipykernel_")
