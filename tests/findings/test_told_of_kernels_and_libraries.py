@@ -117,3 +117,13 @@ def test_what_a_writer_realized_is_the_cause(said: str, cause: bool) -> None:
 def test_words_of_an_address_are_not_the_writer_s() -> None:
     text = "jax\n[This](https://example.org/tpu-inference/builds) is failing on v6e due to OOM\n"
     assert "inference" not in explained(text).verdict
+
+
+@pytest.mark.parametrize(("note", "open_"), [(" (may be unrelated)", True), ("", False)])
+def test_a_last_note_of_nccl_that_may_be_unrelated_is_left_open(note: str, open_: bool) -> None:
+    text = (
+        "PJRT_DEVICE=CUDA python train.py   # torch_xla\n"
+        "INTERNAL: NCCL operation ncclCommInitRank(&comm, n, id, rank) failed: unhandled cuda error. Last NCCL"
+        f" warning(error) log entry{note} 'Cuda failure 'out of memory''.\n"
+    )
+    assert ("its last note may be of another failure" in explained(text).verdict) is open_

@@ -80,7 +80,7 @@ def _meaning(case: Case, failed: FailedRequest) -> str | None:
         where = f"for its buffers, which lie outside {framework_name(case)}'s pool"
         if failed.line and "may be unrelated" in failed.line.text:
             unsure = " (its last note may be of another failure)"
-            return f"NCCL failed, most likely since it got no memory {where}{unsure}"
+            return f"most likely NCCL got no memory {where}{unsure}"
         return f"NCCL got no memory {where}"
     if _of_constant(failed) and failed.size and failed.size.bytes < _SMALL_BYTES:
         return (

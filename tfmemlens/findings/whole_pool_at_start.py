@@ -266,8 +266,8 @@ def _of_jax(told: Surroundings, line: Line) -> Finding:
     if ceiling:
         part, short = ceiling
         what += (
-            f"; {part.line.place} lets it have {part.words}, which is a ceiling: what {short.place} tells"
-            " fails there while the rest of the GPU is free"
+            f"; {part.line.place} lets it have {part.words}, which is a ceiling: what needs more fails"
+            f" ({short.place}), whatever else of the GPU is free"
         )
     return Finding(
         severity=Severity.FACTOR,

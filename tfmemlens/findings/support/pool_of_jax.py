@@ -194,8 +194,8 @@ def remedies(told: Surroundings) -> Iterator[Remedy]:
     """What helps there: it is set where it counts, or seen what is really used."""
     if ceiling := as_a_ceiling(told):
         yield Remedy(
-            f"let JAX have more than {ceiling[0].words}: the part is the most that it may take, not only what"
-            " it takes at start",
+            f"let JAX have more than {ceiling[0].words}, where no other program needs the rest: the part is"
+            " the most that it may take, not only what it takes at start",
             f"export {part_for_jax.VARIABLE}=.90   # or without it: 75 %",
             slug="raise-own-limit",
         )
