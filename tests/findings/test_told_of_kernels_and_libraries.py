@@ -123,7 +123,7 @@ def test_words_of_an_address_are_not_the_writer_s() -> None:
 def test_a_last_note_of_nccl_that_may_be_unrelated_is_left_open(note: str, open_: bool) -> None:
     text = (
         "PJRT_DEVICE=CUDA python train.py   # torch_xla\n"
-        "INTERNAL: NCCL operation ncclCommInitRank(&comm, n, id, rank) failed: unhandled cuda error. Last NCCL"
-        f" warning(error) log entry{note} 'Cuda failure 'out of memory''.\n"
+        "INTERNAL: NCCL operation ncclCommInitRank(&comm, n, id, rank) failed: unhandled cuda error. Last"
+        f" NCCL warning(error) log entry{note} 'Cuda failure 'out of memory''.\n"
     )
     assert ("its last note may be of another failure" in explained(text).verdict) is open_
