@@ -2,6 +2,7 @@
 
 What it means: the first dimension counts boxes, not samples. Masks that are pasted back into the whole image
 have the image's height and width each.
+Of a single image the gradient of each slice is as large as the map it is cut from.
 When it fires: CropAndResize, an op of masks and boxes, or a layer of a detector's second stage asks for a
 tensor [boxes, height, width, channels] (or with the channels second).
 What to do: fewer boxes, smaller crops or images; paste masks one at a time, on the host.
@@ -17,7 +18,7 @@ from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import alike, place, requests, tensor_text
 from tfmemlens.findings.support.tool_settings import tool
 from tfmemlens.knowledge.kernel_shapes import like_a_kernel
-from tfmemlens.model.case import Case
+from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.what_if import Shrunk
 from tfmemlens.patterns import regex
@@ -46,6 +47,10 @@ def check(case: Case) -> Iterator[Finding]:
         if need < 16 * MIB:
             continue
         name = request.failed.node or request.failed.op or ""
+        if shape[0] == 1:  # one image: how many boxes there are is not in the shape
+            if _SLICED.search(name) and _IN_A_CROP.search(name):
+                yield _of_one_image(case, index, moment, shape, need)
+            continue
         cut = bool(_CROPS.search(name))
         if (
             request.fixed
@@ -85,6 +90,41 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             moment=index,
         )
+
+
+_SLICED = regex(r"StridedSliceGrad|Slice(?:_\d+)?_grad|strided_slice(?:_\d+)?_grad")
+_IN_A_CROP = regex(r"(?<![a-z])rois?(?![a-z])|crop|proposal", re.IGNORECASE)
+
+
+def _of_one_image(
+    case: Case, index: int, moment: Moment, shape: tuple[int | None, ...], need: int
+) -> Finding:
+    """The gradient of one box's slice: as large as the map that all boxes are cut from."""
+    what = (
+        f"it is the gradient of one slice that is cut out of a map of one image ({shape[1]} x {shape[2]}),"
+        " and each slice has a gradient as large as the whole map"
+    )
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=f"{what}: {human(need)}",
+        because=what,
+        explains=alike(moment),
+        evidence=(
+            Evidence(f"requested: {tensor_text(moment)} at {place(moment)}", moment.request.failed.line),
+        )
+        if moment.request
+        else (),
+        remedies=(
+            Remedy(f"cut out fewer boxes in one step{_settings(case)}", slug="fewer-boxes"),
+            remedies.of_tensor(
+                case,
+                "smaller images: half the height and width make a quarter of this",
+                Shrunk("smaller-input", need, axes=2),
+            ),
+        ),
+        moment=index,
+        rules_out=("smaller-batch", "smaller-batch-guess"),
+    )
 
 
 def _of_a_detector(case: Case, name: str, shape: tuple[int | None, ...]) -> bool:
