@@ -133,3 +133,18 @@ def test_what_a_checkpoint_restores_into_pinned_ram_has_no_batch() -> None:
 )
 def test_another_op_or_the_gpus_own_memory_is_told_as_before(node: str, on: str, by: str) -> None:
     assert "checkpoint restores" not in explained(oom("40000,768", node, on=on, by=by)).verdict
+
+
+@pytest.mark.parametrize(
+    ("words", "grows"),
+    [
+        ("It keeps on adding nodes to the graph during training.", True),
+        ("The preview helper creates new ops into the default graph.", True),
+        ("I am not adding nodes to the graph.", False),
+        ("I added a plot of the graph.", False),
+    ],
+)
+def test_words_tell_that_a_graph_grows(words: str, grows: bool) -> None:
+    found = explained(f"{GRAPH}{words}\n")
+    assert ("ops are added to the graph" in found.verdict) is grows
+    assert found.actions[0].remedy.slug == ("build-once" if grows else "data-out-of-the-graph")

@@ -811,6 +811,9 @@ def _grew(case: Case, what: str, line: Line) -> str:
             f" (`{shortened(made.text.strip(), _LONGEST_CODE)}`), so most likely each call adds to the graph,"
             " constant arrays with it"
         )
+    adds = case.capture.surroundings.shows("adding to its graph")
+    if adds and not ran:
+        return f"; {adds.place} says that ops are added to the graph as it runs, and the host keeps them all"
     if not ran:
         return ""
     likely = " most likely" if _A_GRAPH in what else ""

@@ -866,6 +866,18 @@ SOLVING = LineRule(
     needs=("diffeqsolve", "diffrax", "recursivecheckpoint"),
 )
 """Diffrax solves a differential equation."""
+GRAPH_GROWS = LineRule(
+    r"(?i)(?<!not )(?<!n't )(?<!never )(?<!without )(?<!instead of )(?<!rather than )(?<!stop )(?<!avoid )"
+    r"\b(?:add(?:s|ed|ing)?|append(?:s|ed|ing)?|creat(?:es|ed|ing))"
+    r" (?:(?:a|an|new|more|many|some|additional|extra|other|the|these|those) ){0,3}"
+    r"(?:ops?|nodes?|operations|(?:const(?:ant)?|assign) (?:ops?|nodes?)) (?:in|on)?to "
+    r"(?:(?:the|your|my|its|that) )?(?:\w{1,20} )?graph\b",
+    "the helper adds a node to the graph on every call",
+    "because new ops are created: it keeps adding ops to your default graph",
+    "it will add op to graph",
+    needs="graph",
+)
+"""Words say that a program adds ops to its graph as it runs."""
 A_NODE = LineRule(
     r"\bDetected at node '?(?P<node>[\w/.-]{1,400})'? defined at|\[\[\{\{node [\w/.-]{1,400}\}\}",
     "Detected at node 'model_1/dense/MatMul' defined at (most recent call last):",
@@ -875,6 +887,7 @@ A_NODE = LineRule(
 """The op that failed: of TensorFlow 2.5 and later above the traceback of where it was made, else its tag."""
 PURPOSES = {
     "naming a node": A_NODE,
+    "adding to its graph": GRAPH_GROWS,
     "solving an ODE": SOLVING,
     "simulating": SIMULATING,
     "sharding by a layout map": BY_LAYOUT,
