@@ -49,3 +49,37 @@ def test_a_batch_of_one_on_each_device_is_not_lowered(told: str, lower: bool) ->
     )
     report = pipeline.explain(f"Training with flax on TPU v4, {told}\nI train it.\n{message}\n")
     assert ("smaller-batch" in [action.remedy.slug for action in report.actions]) is lower
+
+
+TABLE = """
+| NVIDIA-SMI 390.30                 Driver Version: 390.30                    |
+|   0  Tesla K80           Off  | 00000000:02:00.0 Off |                    0 |
+| 31%   48C    P0    61W / 149W |  {used}MiB / 11441MiB |      4%      Default |
+| Processes:                                                       GPU Memory |
+|    0      4711      C   python3                                {used}MiB |
+"""
+NO_CONTEXT = (
+    "tensorflow.python.framework.errors_impl.InternalError: failed initializing StreamExecutor for CUDA"
+    " device ordinal 0: Internal: failed call to cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY; total"
+    " memory reported: 11996954624\n"
+)
+
+
+def test_who_got_no_context_is_none_of_those_that_the_table_lists() -> None:
+    report = pipeline.explain(f"$ python3 run.py\n{NO_CONTEXT}{TABLE.format(used=11205)}")
+    assert "pid 4711" in report.verdict
+    assert report.actions[0].remedy.code == "kill 4711"
+    assert "another-gpu" not in [action.remedy.slug for action in report.actions]
+
+
+def test_a_table_of_an_idle_gpu_names_nobody() -> None:
+    report = pipeline.explain(f"$ python3 run.py\n{NO_CONTEXT}{TABLE.format(used=11)}")
+    assert "pid 4711" not in report.verdict
+
+
+def test_a_server_of_a_cluster_gets_its_own_config() -> None:
+    command = "$ python3 run.py --job_name=worker --task_index=0\n"
+    codes = [action.remedy.code or "" for action in pipeline.explain(command + NO_CONTEXT).actions]
+    assert any(".Server(" in code for code in codes)
+    alone = [action.remedy.code or "" for action in pipeline.explain(NO_CONTEXT).actions]
+    assert not any(".Server(" in code for code in alone)

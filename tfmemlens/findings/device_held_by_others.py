@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from tfmemlens.findings import processes_on_one_device
 from tfmemlens.findings.support import code_snippets, device_users, own_gpu, remedies
 from tfmemlens.findings.support.board import RASPBERRY_PI, board, what_helps
 from tfmemlens.findings.support.libraries import of_handle
@@ -81,7 +82,9 @@ def check(case: Case) -> Iterator[Finding]:
                 Remedy(
                     f"let {framework_name(case)} take memory as needed: this lowers no need, but leaves room"
                     " for the other process",
-                    code_snippets.growth(case.api),
+                    code_snippets.of_a_server(case.api, part=False)
+                    if processes_on_one_device.in_a_cluster(case)
+                    else code_snippets.growth(case.api),
                     slug="growth",
                 ),
             ),

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings import processes_on_one_device
-from tfmemlens.findings.support import own_tasks
+from tfmemlens.findings.support import device_users, own_tasks
 from tfmemlens.findings.support.driver import of_context
 from tfmemlens.findings.support.rows import failures
 from tfmemlens.findings.support.situation import framework_name
@@ -56,10 +56,22 @@ def check(case: Case) -> Iterator[Finding]:
                 Evidence("the message", moment.request.failed.line),
                 *((Evidence("several tasks", own),) if own else ()),
             ),
-            remedies=tuple(processes_on_one_device.parts(case)) if own else _END_OTHERS,
+            remedies=tuple(processes_on_one_device.parts(case)) if own else tuple(_of_others(case)),
             moment=index,
             rules_out=_OF_OTHERS if own else (),
         )
+
+
+def _of_others(case: Case) -> Iterator[Remedy]:
+    """What to do about others on the GPU; another GPU only where no table shows that there is none, and of a
+    cluster's tasks a part for each.
+    """
+    users, another = _END_OTHERS
+    yield users
+    if processes_on_one_device.in_a_cluster(case):
+        yield from processes_on_one_device.of_a_cluster(case)
+    if not device_users.lists_one_alone(case):
+        yield another
 
 
 _ORDINAL = regex(r"\bdevice ordinal (?P<at>\d{1,3})\b|\bCUDA:(?P<of>\d{1,3})\b")

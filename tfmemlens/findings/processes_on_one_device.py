@@ -212,8 +212,8 @@ def parts(case: Case, sharing: Line | None = None) -> Iterator[Remedy]:
         yield _PARTS_OF_WHAT_IS_FREE
         yield end
         return
-    if framework_of(case) == TENSORFLOW and case.capture.surroundings.shows("a task of a cluster"):
-        yield from _of_a_cluster(case)
+    if in_a_cluster(case):
+        yield from of_a_cluster(case)
         return
     part = Remedy(
         f"give every process its part, less than one divided by their number, before {framework_name(case)}"
@@ -229,7 +229,13 @@ def parts(case: Case, sharing: Line | None = None) -> Iterator[Remedy]:
     )
 
 
-def _of_a_cluster(case: Case) -> Iterator[Remedy]:
+def in_a_cluster(case: Case) -> bool:
+    """Whether the processes are tasks of TensorFlow's own cluster, with a server each."""
+    told = case.capture.surroundings
+    return framework_of(case) == TENSORFLOW and told.shows("a task of a cluster") is not None
+
+
+def of_a_cluster(case: Case) -> Iterator[Remedy]:
     """The same for tasks of one cluster, whose servers `tf.config` does not reach."""
     told = case.capture.surroundings
     yield Remedy(

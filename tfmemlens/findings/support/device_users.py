@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+from tfmemlens.findings.support.driver import of_context
 from tfmemlens.findings.support.libraries import of_handle
 from tfmemlens.findings.support.rows import device_limit
 from tfmemlens.model.capture import DeviceProcess, DeviceUse
@@ -171,8 +172,10 @@ _A_WHOLE_POOL = 0.5
 def _got_nothing(case: Case, moment: Moment, use: DeviceUse) -> bool:
     """Whether the driver refused this run its pool, so that it is none of those that hold the device: it had
     ended when the table was made, or one of them holds more than the run was refused, or the table is from
-    before the run, which asked for what it shows to be free.
+    before the run, which asked for what it shows to be free. Who got not even a context holds nothing.
     """
+    if of_context(moment):
+        return True
     refused = moment.incident.driver_failures if moment.incident else ()
     if not refused or moment.balance.pool or moment.balance.in_use or use.total is None:
         return False
