@@ -69,7 +69,7 @@ from tfmemlens.findings.support.situation import (
 from tfmemlens.findings.support.small_machine import small_machine
 from tfmemlens.findings.support.told_again import WITHOUT_CACHE
 from tfmemlens.findings.support.told_mechanism import told_mechanism, told_mechanisms
-from tfmemlens.findings.support.traceback_place import another_error, in_short, of_the_traceback
+from tfmemlens.findings.support.traceback_place import another_error, in_short, of_the_op, of_the_traceback
 from tfmemlens.findings.support.which_memory import (
     CACHE,
     DEVICE,
@@ -270,7 +270,7 @@ def check(case: Case) -> Iterator[Finding]:
             f"{figures},"
             f" and quotes {_quoted(told)}"
             f"{of_board or _of_the_table(case) or _of_the_pool(case)}"
-            f"{_of_readings(told)}{of_the_traceback(told)}{_of_a_variable(told)}"
+            f"{_of_readings(told)}{of_the_op(told)}{of_the_traceback(told)}{_of_a_variable(told)}"
             f"{ram_beside_hbm(case) if told.shows('on a TPU') and where == DEVICE else ''}"
             f"{when}{'; ' + little.said if little else ''}{_of_no_leak(told, line)}"
             f"{guessed}{named}{unsaid}{'; ' + ended[1].place + ' says what ended it' if ended else ''}"
@@ -399,9 +399,19 @@ def _of_a_variable(told: Surroundings) -> str:
     )
 
 
+_WHO_FIRST = Remedy(
+    "see what else holds the GPU: memory was short before the first step, where the weights are made (an"
+    " earlier run, a notebook); if nothing does, fewer units or filters in that layer",
+    "nvidia-smi",
+    slug="see-device-users",
+)
+
+
 def _who_holds_it(case: Case, where: str) -> tuple[Remedy, ...]:
     """To see who holds the GPU first, where a batch of any size fails in the same way."""
     told = case.capture.surroundings
+    if told.shows("the first value of a weight") and where != HOST and not told.device_uses:
+        return (_WHO_FIRST,)
     line = told.shows("any batch alike") or told.shows("a smaller batch in vain")
     if line is None or where == HOST or told.device_uses or framework_of(case) != TENSORFLOW:
         return ()
@@ -498,6 +508,7 @@ _TELL_MORE = (
     "using a tool",
     "volumes",
     "creating a variable",
+    "naming the op that failed",
     OWN_FRAME,
 )
 """Facts that say more of why, or where."""

@@ -14,6 +14,7 @@ _FRAME = regex(
 
 
 _NODE = regex(r"(?:Detected at node '?|\[\[\{\{node )([\w/.-]{1,400})")
+_STARTS_CELLS = regex(r"[/\\](?:ipykernel|tornado|zmq|traitlets|IPython)[/\\]|[/\\]runpy\.py\b")
 _ARROW = regex(r"\s*-{2,}> ?\d{1,5} +(?P<code>\S.*)")
 _LONGEST_CODE, _LONGEST_ERROR = 60, 110
 
@@ -34,6 +35,22 @@ def of_the_node(told: Surroundings) -> str:
     return f"; it was detected at the node `{_at_most(name)}` ({node.place}){copy}"
 
 
+_CAUSED = regex(r"Caused by op u?'(?P<node>[^'\n]{1,400})'")
+
+
+def of_the_op(told: Surroundings) -> str:
+    """The op that failed, of TensorFlow 1, whose message is not here; and whether it is a weight's first
+    value, for which no step has run.
+    """
+    line = told.shows("naming the op that failed")
+    match = _CAUSED.search(line.text) if line else None
+    if line is None or match is None:
+        return ""
+    first = told.shows("the first value of a weight")
+    what = ", a weight's first value: no batch has a part in that" if first == line else ""
+    return f"; the op that failed is `{_at_most(match['node'])}` ({line.place}){what}"
+
+
 def of_the_traceback(told: Surroundings, deepest: bool = False) -> str:
     """Where a traceback leads whose exception is not here: in the file that it begins in, and the program's
     last frame behind it, else a library's. A frame that evaluates goes before what it calls, unless the
@@ -43,6 +60,8 @@ def of_the_traceback(told: Surroundings, deepest: bool = False) -> str:
         return node
     evaluates = None if deepest else told.shows(EVALUATION_FRAME)
     line = evaluates or told.shows(OWN_FRAME) or told.shows(LIBRARY_FRAME)
+    if line and _STARTS_CELLS.search(line.text):
+        return ""  # what runs a notebook's cells is the place of nothing
     arrow = _ARROW.match(line.text) if line else None
     if line and arrow:
         return f"; a traceback leads to `{_at_most(arrow['code'])}` ({line.place})"

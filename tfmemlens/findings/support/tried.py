@@ -21,6 +21,7 @@ SAMPLES = ("smaller-input", "shorter-sequences", "truncate-inputs")
 _RULED_OUT = {
     "a batch of one": _BATCHES,
     "creating a variable": (*_BATCHES, *SAMPLES),
+    "the first value of a weight": (*_BATCHES, *SAMPLES),
     "any batch alike": _BATCHES,
     "one sample in a convolution": _BATCHES,
     "a smaller evaluation batch in vain": ("smaller-evaluation-batch", "evaluation-in-batches"),
@@ -91,10 +92,13 @@ def ruled_out(case: Case) -> frozenset[str]:
             and not (smaller_helps and "batch" in purpose)
             and not _helped(told, purpose)
             and not (case.moments and purpose == "a batch of one")
-            and not (purpose == "creating a variable" and _has_a_size(case))
+            and not (purpose in _OF_A_WEIGHT and _has_a_size(case))
             for slug in slugs
         )
     )
+
+
+_OF_A_WEIGHT = ("creating a variable", "the first value of a weight")
 
 
 def _has_a_size(case: Case) -> bool:

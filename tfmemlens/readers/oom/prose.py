@@ -219,7 +219,7 @@ TAKING_ALL = LineRule(
 )
 """The text says that the whole memory of a GPU is taken."""
 IN_EVALUATION = LineRule(
-    r"(?i)\b(?:during|while|when|at|in|upon|on|end of)\b[^.\n]{0,40}"
+    r"(?i)\b(?:during|while|when|at|(?<!\d, )in|upon|on|end of)\b[^.\n]{0,40}"
     r"\b(?:validat(?:ion|ing)|evaluat(?:ion|ing)|predict(?:ion|ing)|inference|testing)\b"
     r"|\bvalidation\b[^.\n]{0,60}\bout of memory\b|\.(?:predict|evaluate)\b",
     "I get an OOM error at the time of evaluation",

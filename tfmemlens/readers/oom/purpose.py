@@ -875,9 +875,23 @@ GRAPH_GROWS = LineRule(
     "the helper adds a node to the graph on every call",
     "because new ops are created: it keeps adding ops to your default graph",
     "it will add op to graph",
-    needs="graph",
+    needs=("graph",),
 )
 """Words say that a program adds ops to its graph as it runs."""
+CAUSED_BY = LineRule(
+    r"\bCaused by op u?'(?P<node>[^'\n]{1,400})', defined at",
+    "Caused by op 'net/conv_4/Conv2D', defined at:",
+    needs="Caused by op",
+)
+"""The op that failed, above the traceback of where TensorFlow 1 made it."""
+FIRST_VALUE = LineRule(
+    r"\bCaused by op u?'(?:[^'\n]{1,300}/)?(?:Initializer|truncated_normal|initial_value)(?:_\d{1,6})?/"
+    r"[^'\n]{1,80}'",
+    "Caused by op u'dense_3/truncated_normal/TruncatedNormal', defined at:",
+    "Caused by op 'net/fc1/kernel/Initializer/random_uniform/RandomUniform', defined at:",
+    needs="Caused by op",
+)
+"""The op that failed makes the first value of a weight."""
 A_NODE = LineRule(
     r"\bDetected at node '?(?P<node>[\w/.-]{1,400})'? defined at|\[\[\{\{node [\w/.-]{1,400}\}\}",
     "Detected at node 'model_1/dense/MatMul' defined at (most recent call last):",
@@ -887,6 +901,8 @@ A_NODE = LineRule(
 """The op that failed: of TensorFlow 2.5 and later above the traceback of where it was made, else its tag."""
 PURPOSES = {
     "naming a node": A_NODE,
+    "naming the op that failed": CAUSED_BY,
+    "the first value of a weight": FIRST_VALUE,
     "adding to its graph": GRAPH_GROWS,
     "solving an ODE": SOLVING,
     "simulating": SIMULATING,
