@@ -147,7 +147,8 @@ def _by_quoted_code(case: Case, moment: Moment, request: Request) -> tuple[str, 
     late = next(filter(None, map(case.capture.surroundings.shows, _LATER)), None)
     if alike is None and late is None and (counted is None or counted[1] < _COUNTED_OPS):
         return None
-    for line in case.capture.surroundings.code:
+    said = case.capture.surroundings.shows("code for sessions")  # in a sentence, most often
+    for line in (*case.capture.surroundings.code, *filter(None, (said,))):
         match = _MAKES_AND_RUNS.search(line.text) or _MAKES_BY_METHOD.search(line.text)
         if match is None or line.text.lstrip().startswith("#"):
             continue

@@ -120,10 +120,15 @@ AWAITING = LineRule(
 MANY_CALLS = LineRule(
     r"(?i)\b(?:after|within|until)\b[^.\n]{0,24}(?:\b\d{2,3}(?:[.,]?\d{3})*|\b(?:a few|some|several|many)"
     r"(?: (?:hundred|thousand)s?)?) (?:\w+ )?(?:frames|images|requests|calls|predictions|pictures"
-    r"|inferences|times|detections|minutes|hours|days)\b",
+    r"|inferences|times|detections|minutes|hours|days)\b"
+    r"|\b(?:dies|crash(?:es)?|fails|runs out)\b[^.\n]{0,40}?\b(?:at|after|around) ?"
+    r"(?:~|about |around )?\d{2,6} (?:\w+ )?(?:calls|commands|assignments|updates|invocations|queries)\b"
+    r"|\b(?:calling|running) [^\n]{1,60}\b(?:too many|many) times\b",
     "After ~700 frames:",
     "it crashes after a few hundred requests",
-    needs=("after", "within", "until"),
+    "the worker dies at ~250 update calls",
+    "Calling saver.restore() too many times ends in an error",
+    needs=("after", "within", "until", "dies", "crash", "fails", "runs out", "times"),
 )
 """It went well for a long while before."""
 NO_NATIVE_TENSOR = LineRule(
