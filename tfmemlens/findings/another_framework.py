@@ -14,10 +14,10 @@ import re
 from collections.abc import Iterator, Sequence
 
 from tfmemlens.findings import ended_after_a_warning
-from tfmemlens.findings.growing_graph import makes_and_runs
 from tfmemlens.findings.support import code_snippets, kernel_blocks, own_gpu, part_for_jax, remedies
 from tfmemlens.findings.support.contrasted import ended_by, without
 from tfmemlens.findings.support.heartbeats import OF_A_HEARTBEAT, after_a_silence, who_was_silent
+from tfmemlens.findings.support.made_and_run import makes_and_runs
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.prose_advice import JAVASCRIPT
 from tfmemlens.findings.support.read_whole import read_whole

@@ -19,13 +19,13 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
+from tfmemlens.findings.support.made_and_run import MAKES_AND_RUNS
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.remedies import BUILD_ONCE
 from tfmemlens.findings.support.rows import all_in_use, attributed, device_limit, on_host, requests
 from tfmemlens.findings.support.stage import counters_before, is_epoch
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
-from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.units import human
 from tfmemlens.values import replace
@@ -38,10 +38,6 @@ _COUNTER = regex(r"(?:\A|/)(?P<name>[A-Za-z]\w*?)_(?P<number>\d{4,9})(?=/|\Z)")
 
 
 _SMALLER_COUNTER = regex(r"(?:\A|/)(?P<name>[A-Za-z]\w*?)_(?P<number>\d{3,9})(?=/|\Z)")
-_MAKES_AND_RUNS = regex(
-    r"\.run\(\s*\[?\s*tf\.(?:compat\.v1\.|v1\.)?(?!\w*initialize)(?P<op>[a-z][\w.]*)\("
-    r"|\btf\.(?:compat\.v1\.|v1\.)?(?!\w*initialize)(?P<evaluated>[a-z][\w.]*)\([^=]{0,200}\)\.eval\("
-)
 _MAKING = frozenset(
     {"_create_c_op", "create_op", "_create_op_internal", "_create_op_helper", "_apply_op_helper", "apply_op"}
 )
@@ -107,7 +103,7 @@ def _by_line(case: Case, request: Request) -> str | None:
     """A line that makes the op that it runs: once it runs often, it adds to the graph each time."""
     failed = request.failed
     code = failed.ran_by.text if failed.ran_by else failed.source_text or ""
-    match = _MAKES_AND_RUNS.search(code)
+    match = MAKES_AND_RUNS.search(code)
     if match is None:
         return None
     place = failed.ran_by.place if failed.ran_by else failed.source
@@ -119,12 +115,6 @@ def _by_line(case: Case, request: Request) -> str | None:
         proof = f" ({steps:,} steps went well)"
     op = match["op"] or match["evaluated"]
     return f"{place} makes a new `tf.{op}` each time it runs{proof}" if proof else None
-
-
-def makes_and_runs(case: Case) -> Line | None:
-    """A quoted line that makes the op that it runs."""
-    lines = code_lines(case.capture.surroundings)
-    return next((line for line in lines if _MAKES_AND_RUNS.search(line.text)), None)
 
 
 _MAKES_BY_METHOD = regex(r"\.run\(\s*\[?\s*[\w.]{1,80}\.(?P<op>assign|assign_add|minimize)\(")
@@ -149,7 +139,7 @@ def _by_quoted_code(case: Case, moment: Moment, request: Request) -> tuple[str, 
         return None
     said = case.capture.surroundings.shows("code for sessions")  # in a sentence, most often
     for line in (*case.capture.surroundings.code, *filter(None, (said,))):
-        match = _MAKES_AND_RUNS.search(line.text) or _MAKES_BY_METHOD.search(line.text)
+        match = MAKES_AND_RUNS.search(line.text) or _MAKES_BY_METHOD.search(line.text)
         if match is None or line.text.lstrip().startswith("#"):
             continue
         op = next(filter(None, match.groups()))

@@ -11,6 +11,7 @@ from tfmemlens.findings.support.brace_code import again_and_again
 from tfmemlens.findings.support.contrasted import first_of
 from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.kept_code import kept
+from tfmemlens.findings.support.made_and_run import makes_and_runs
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of, on_a_mac, situation
 from tfmemlens.findings.support.told_again import (
@@ -611,6 +612,11 @@ def adding_ops(case: Case) -> Iterator[Grower]:
         last = op.rpartition(".")[2]
         assigns = last.startswith("assign") and last.isidentifier()
         yield Grower(what, line, (*((_assign_once(op),) if assigns else ()), FROZEN), True)
+    made = makes_and_runs(case) if case.capture.surroundings.shows("growing in words") else None
+    if made:
+        what = f"{made.place} makes an op of the graph each time it runs, and the graph keeps all of them"
+        assigns = "assign" in made.text
+        yield Grower(what, made, (*((_assign_once("w.assign"),) if assigns else ()), FROZEN))
 
 
 def _assign_once(op: str) -> Remedy:
