@@ -146,5 +146,5 @@ def test_another_op_or_the_gpus_own_memory_is_told_as_before(node: str, on: str,
 )
 def test_words_tell_that_a_graph_grows(words: str, grows: bool) -> None:
     found = explained(f"{GRAPH}{words}\n")
-    assert ("ops are added to the graph" in found.verdict) is grows
+    assert ("speaks of ops that are added to the graph" in found.verdict) is grows
     assert found.actions[0].remedy.slug == ("build-once" if grows else "data-out-of-the-graph")

@@ -813,7 +813,7 @@ def _grew(case: Case, what: str, line: Line) -> str:
         )
     adds = case.capture.surroundings.shows("adding to its graph")
     if adds and not ran:
-        return f"; {adds.place} says that ops are added to the graph as it runs, and the host keeps them all"
+        return f"; {adds.place} speaks of ops that are added to the graph as it runs; the host keeps them all"
     if not ran:
         return ""
     likely = " most likely" if _A_GRAPH in what else ""
