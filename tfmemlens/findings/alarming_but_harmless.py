@@ -119,6 +119,9 @@ def check(case: Case) -> Iterator[Finding]:
         if startup and (held := _held_at_start(case)):
             yield held
             return
+        if startup and (told := _told_in_words(case)):
+            yield _beside_words(case, startup[0], told)
+            return
         yield from (_of_the_start(case, what, line) for what, line in startup)
 
 
@@ -145,6 +148,35 @@ def _of_the_start(case: Case, what: str, line: Line) -> Finding:
         headline=f"{kind}: {what}",
         evidence=(Evidence("the message", line),),
         remedies=remedies.get(what, ()),
+    )
+
+
+def _told_in_words(case: Case) -> Line | None:
+    """The line whose words tell of an end or of a lack, of which the start says nothing."""
+    return next(filter(None, map(case.capture.surroundings.shows, (*_OF_AN_END, *_OF_A_LACK))), None)
+
+
+_OF_AN_END = ("ended in words", "killed in words", "the machine restarts", "ending silently")
+_WITH_ITS_END = Remedy(
+    "run it as a script in a terminal and add what it prints last: what is quoted here ends before anything"
+    " went wrong",
+    "python -X faulthandler train.py > train.log 2>&1; echo $?",
+    slug="read-the-log",
+)
+
+
+def _beside_words(case: Case, first: tuple[str, Line], told: Line) -> Finding:
+    """The text tells of a failure in words, and quotes nothing but messages of the start."""
+    what, line = first
+    remedies = {WITHOUT_CUDA: (cuda_libraries(case, line),), WITHOUT_GPU: (NO_GPU_FOUND,)}
+    return Finding(
+        severity=Severity.NOTE,
+        headline=(
+            f"no message of a failure is in this text: {told.place} tells of one in words, and what is quoted"
+            f" are messages of the start, which end no run ({what})"
+        ),
+        evidence=(Evidence("what the text says", told), Evidence("a message of the start", line)),
+        remedies=(*remedies.get(what, ()), _WITH_ITS_END),
     )
 
 

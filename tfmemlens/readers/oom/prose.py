@@ -25,6 +25,7 @@ ENDED = LineRule(
     r"(?<!never )(?<!not )(?<!n't )"
     r"\b(?:fails?|failed|crash(?:es|ed|ing)?|dies|died|stops|stopped|terminat(?:es|ed)"
     r"|aborts?|aborted|quits?|exits)\b"
+    r"|\bcaus(?:es?|ed|ing)\b[^.?\n]{0,40}\bto (?:crash|abort|fail)\b|\bleads? to (?:\w+ )?crash(?:es)?\b"
     r"|\b(?:everything|computer|machine|laptop|pc|system|server|desktop)\b[^.\n]{0,40}"
     r"(?<!never )(?<!not )(?<!n't )\b(?:hangs|hung|freezes|froze|stuck)\b"
     r"|\b(?:gets?|got|getting|was|were|is|been|be|being) killed\b|\bKilled\b"
@@ -33,6 +34,7 @@ ENDED = LineRule(
     "my program got killed soon after",
     "The message is `Allocation of 171 exceeds 10% of free system memory. Killed`",
     "the kernel terminates during the prediction",
+    "A large workspace causing TF to crash",
     "I have 8 GB of memory, which is not enough",
     needs=(
         "fail", "crash", "die", "stop", "hang", "freez", "froze", "terminat", "stuck", "abort", "quit",
