@@ -53,7 +53,13 @@ _OF_A_PROGRAM = regex(
     r"|\bcaller indicates that this is not a failure\b|\bThis may be okay\b"
 )
 """What a program prints is no way to run it."""
+_ADVISES = regex(
+    r"(?i)\byou(?:'re| are| were)\b|\byou (?:can|could|should|may|might|need to|want to|have to)\b"
+    r"|\A\W*(?:please|try|check|see)\b"
+)
+"""What one says to another is no way to run it that was tried."""
 _POINTS_BACK = regex(r"(?i)\A\W*(?:and )?(?:then|this|that|it|here|now|but (?:this|that|it|then))\b")
+_NO_SIDE = (_OF_A_PROGRAM, _DOUBT, _ADVISES)
 _INSTEAD = regex(
     r"(?i)\b(?P<fails>(?:using|with|use) (?!\w+ing\b)[^,;.?!]{2,60}),? (?:instead of|rather than)"
     r" (?P<works>[^,;.?!]{2,60})"
@@ -98,7 +104,7 @@ class Comparisons:
         """Read a sentence, with its clauses and whether each fails."""
         self._number += 1
         before, self._before = self._before, None
-        if _is_a_title(line) or _OF_A_PROGRAM.search(sentence) or _DOUBT.search(sentence):
+        if _is_a_title(line) or any(words.search(sentence) for words in _NO_SIDE):
             return
         parts = list(_parts(sentence, clauses))
         if not parts:
