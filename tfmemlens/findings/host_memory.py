@@ -23,6 +23,7 @@ from tfmemlens.findings.support.compiling import (
     less_to_compile,
 )
 from tfmemlens.findings.support.contrasted import contrasted
+from tfmemlens.findings.support.grounds import tell
 from tfmemlens.findings.support.host_causes import SAVED_BY_ONE, is_of_a_restore
 from tfmemlens.findings.support.host_ram.arrays import (
     FILLS,
@@ -97,6 +98,7 @@ from tfmemlens.findings.support.host_ram.pipeline import (
     buffers_shown,
     less_in_the_pipeline,
     loads_samples,
+    names_a_pipeline,
     only_infers,
     reads_data,
 )
@@ -143,6 +145,7 @@ from tfmemlens.findings.support.told_again import (
     data_in_parts,
 )
 from tfmemlens.findings.support.watching import find_what_grows
+from tfmemlens.findings.support.which_memory import HOST
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import FailedRequest, RequestKind
@@ -705,6 +708,9 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
             " until the model converts them)",
             slug="smaller-batch",
         )
+    of_what = (compiling, steps, saving, in_code, large, evaluated, of_array, serving, loads, sampling)
+    unseen = was_killed(moment) and not (any(of_what) or names_a_pipeline(case) or _of_network(moment))
+    unseen = unseen and reads_data(case, moment) and situation(case, moment).program not in _NATIVE
     stated = case.capture.surroundings.setting("batch_size")
     if "bad_alloc" in said and stated and int(stated[0]) > 1 and not serving:
         half = int(stated[0]) // 2
@@ -720,6 +726,8 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         yield from less_in_the_pipeline(case)
     elif sampling and not in_code:
         yield _FEWER_DRAWS
+    elif unseen:
+        pass  # the limit and who ended it come first, and then what tells the causes apart
     elif (
         not (compiling or steps or saving or in_code or large or evaluated)
         and not ((of_array and not is_small(failed)) or serving or loads or _of_network(moment))
@@ -771,6 +779,8 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         yield replace(larger, text=f"{larger.text}, which only delays the end where memory grows")
     if was_killed(moment) and not (compiling or surely_for_memory(moment) or of_a_pod(case)):
         yield KERNEL_LOG
+    if unseen:
+        yield tell(case, HOST)
     if unexplained and not (fallback or on_board):
         yield from _device_seen(case, moment)
     if refused_a_server(case, moment):

@@ -33,7 +33,7 @@ def being_filled(case: Case, moment: Moment) -> tuple[str, Line] | None:
     return None
 
 
-def _names_data(case: Case) -> bool:
+def names_data(case: Case) -> bool:
     """Whether the text speaks of what reads data."""
     told = case.capture.surroundings
     facts = ("queueing samples", "worker processes", "loading samples", "before training", "reading files")
@@ -44,15 +44,24 @@ def at_a_stage(case: Case) -> Iterator[Remedy]:
     """What to do where nothing tells what took the RAM: of XLA's programs, whose text names no input
     pipeline, at which of their stages it goes.
     """
-    if framework_of(case) in (JAX, TORCH_XLA) and not _names_data(case):
+    if framework_of(case) in (JAX, TORCH_XLA) and not names_data(case):
         yield Remedy(
             "print the program's RAM after each of its stages (data read, weights made or restored, the first"
             " call, which compiles, a save or an evaluation): that at which it jumps is the one to change",
             "print(psutil.Process().memory_info().rss >> 20, 'MiB')",
             slug="tell-which",
         )
-    else:
+    elif situation(case).program or names_a_pipeline(case):
         yield from less_in_the_pipeline(case, "if it trains: ")
+    else:
+        yield tell(case, HOST)
+
+
+def names_a_pipeline(case: Case) -> bool:
+    """Whether the text shows a program, or speaks of its data or of an input pipeline."""
+    told = case.capture.surroundings
+    shown = any(map(told.shows, ("an input pipeline", "large data", "inferring in words")))
+    return bool(shown or told.code or names_data(case))
 
 
 def less_in_the_pipeline(case: Case, unless: str = "") -> Iterator[Remedy]:
