@@ -384,6 +384,13 @@ _HELP = {
         "CUDA_VISIBLE_DEVICES=1 python train.py   # in the kernel: ctx->eigen_device<GPUDevice>().stream()",
         slug="one-device-each",
     ),
+    "another size than the model's input": Remedy(
+        "compare the bytes of each buffer with the shape and the type of the model's tensors, of outputs as"
+        " well (a picture of 224 x 224 in float32: 1 x 224 x 224 x 3 x 4 bytes). Where they agree, try a"
+        " newer release of the delegate, or the CPU, which says more of what it was given",
+        "interpreter.getInputTensor(0).shape(); ....dataType(); ....numBytes()",
+        slug="matching-input",
+    ),
     "shut down while": Remedy(
         "close the session, and stop queue runners and other threads, before the program ends: what was"
         " computed and saved until then is complete",

@@ -265,6 +265,7 @@ TABLE: dict[str, Applicability] = {
     "watch-ram": _ANYWHERE,
     "where-it-stands": _ANYWHERE,
     "tell-which": Applicability(),
+    "matching-input": _ANYWHERE,
     "see-the-scores": _ANYWHERE,
     "wrong-side": _ANYWHERE,
     "one-process-for-all": Applicability(_TENSORFLOW, devices=_ON_GPU),

@@ -103,6 +103,7 @@ ENDS = {
 _TABLE = RuleTable(ENDS.items())
 _PART_OF_MORE = regex(r"During handling of the above exception|The above exception was|\bWarning: ")
 _SENTENCE = regex(r"(?i)\b(?:I|I'm|it|my|we|our|anyone|please|thanks|somebody|how (?:can|do|to))\b|\?\s*\Z")
+_FALLS_BACK = regex(r"(?i)\A\W*(?:falling|fell|falls) back (?:to|on)\b")
 _LONGEST = 2000
 
 
@@ -111,10 +112,13 @@ class LastErrors:
 
     def __init__(self) -> None:
         self._found: dict[str, Line] = {}
+        self._latest: tuple[str, Line] | None = None
 
     def observe(self, line: Line) -> None:
         """Note the line where it looks like an end, and nobody asks in it."""
         text = line.text
+        if self._latest and _FALLS_BACK.match(text) and line.number - self._latest[1].number == 1:
+            self._found.pop(self._latest[0], None)  # it went on in another way
         if len(text) > _LONGEST or not (likely := _TABLE.likely(text)):
             return
         who = next((who for who, rule in likely if rule.search(text)), None)
@@ -122,6 +126,7 @@ class LastErrors:
             return
         if not (_PART_OF_MORE.search(text) or _SENTENCE.search(text)):
             self._found[who] = line
+            self._latest = who, line
 
     def value(self) -> tuple[tuple[str, Line], ...]:
         """Who wrote what, what tells most of it first."""

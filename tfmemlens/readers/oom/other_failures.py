@@ -112,9 +112,12 @@ FOREIGN = {
         needs="buffer across",
     ),
     "CuPy": LineRule(
-        r"cupy\.\S*OutOfMemoryError",
+        r"cupy\.\S*OutOfMemoryError|\bout of memory to allocate \d+ bytes \(total \d+ bytes\)"
+        r"|\bOut of memory allocating [\d,]+ bytes \(allocated so far: ",
         "cupy.cuda.memory.OutOfMemoryError: out of memory to allocate 200000000000 bytes",
-        needs="cupy",
+        "OutOfMemoryError: out of memory to allocate 800000000 bytes (total 6400000000 bytes)",
+        "OutOfMemoryError: Out of memory allocating 8,000,000 bytes (allocated so far: 64,000,000 bytes).",
+        needs=("cupy", "out of memory"),
     ),
     "MXNet": LineRule(
         r"MXNetError.{0,400}(?:out of memory|cudaMalloc)",
@@ -538,6 +541,11 @@ ELSEWHERE = {
         "WARNING:tensorflow:Your input ran out of data; interrupting training. Make sure that your dataset or"
         " generator can generate at least `steps_per_epoch * epochs` batches",
         needs="ran out of data",
+    ),
+    "what TensorFlow Lite's GPU delegate was given has another size than the model's input": LineRule(
+        r"\b(?:To|From)TensorConverter: (?:input|output) data size does not match expected size",
+        "TfLiteGpuDelegate Invoke: ToTensorConverter: input data size does not match expected size.",
+        needs="data size does not match",
     ),
     "the system would start no further thread or process": LineRule(
         r"pthread_create(?:\(\))? failed|can't start new thread|[Tt]hread creation failed"
