@@ -685,8 +685,11 @@ def _of_one_framework(
 ) -> Surroundings:
     """The same, which shows a program of PyTorch's only where nothing in the text is of another framework."""
     named = {framework for stream in streams for framework in stream.mentions}
-    if not incidents and named <= {frameworks.PYTORCH}:
-        return told
+    nobodys = not incidents or _of_a_driver_alone(incidents)
+    if nobodys and named <= {frameworks.PYTORCH}:
+        own = (stream.surroundings.purposes.get(PYTORCH_ALONE) for stream in streams)
+        line = None if told.shows(PYTORCH_ALONE) else next(filter(None, own), None)
+        return replace(told, purposes=(*told.purposes, (PYTORCH_ALONE, line))) if line else told
     return replace(told, purposes=tuple(each for each in told.purposes if each[0] != PYTORCH_ALONE))
 
 

@@ -219,13 +219,17 @@ LARGE_DATA = LineRule(
     needs=("dataset", "data set", "corp", "csv"),
 )
 """The text says that the data are large."""
+_IS_WISHED = (
+    r"(?:\bhow (?:to|can|could|do|should|would|shall)|\b(?:want|like|need|able|wish|plan)s? (?:it |me )?to"
+    r"|\b(?:so|that|then) I can|\brestart(?: or| and| ?/|,))\b"
+)
 RELOADING = LineRule(
-    r"(?i)\bhot[- ]?(?:re-?load|deploy)\w*"
+    rf"(?i)\A(?![^.\n]*{_IS_WISHED}[^.\n]{{0,40}}\breload)[^\n]*?(?:\bhot[- ]?(?:re-?load|deploy)\w*"
     r"|\b(?:push|deploy|load|releas|roll|switch)\w*\b[^.\n]{0,20}\bnew (?:model )?version"
     r"|\bmodel version\b[^.\n]{0,20}\b(?:updat|chang|load)\w*|\bversion update\b"
     r"|\bnew (?:model )?version\b[^.\n]{0,40}\b(?:load|push|deploy)\w*"
     r"|\b(?:re-?load\w*|unload\w*|delet\w+|remov\w+|updat\w+)\b[^.\n]{0,40}\bmodels?\b"
-    r"|\bnew model\b[^.\n]{0,40}\b(?:and|while|before|after)\b[^.\n]{0,12}\bold (?:one|model)\b",
+    r"|\bnew model\b[^.\n]{0,40}\b(?:and|while|before|after)\b[^.\n]{0,12}\bold (?:one|model)\b)",
     "memory grows when it reloads a new model",
     "we unloaded all models",
     "hot reload needs double memory",
@@ -699,10 +703,13 @@ STEPPED_BY_A_TRAINER = LineRule(
 """A library runs the loop of PyTorch, and ends its steps."""
 CODE_OF_PYTORCH = LineRule(
     r"\A\s*(?:>>> )?(?:import (?:torch|gpytorch|pytorch_lightning)\b"
-    r"|from (?:torch|gpytorch)(?:\.\w+)* import\b)",
+    r"|from (?:torch|gpytorch)(?:\.\w+)* import\b)"
+    r"|\bsglang_\w+\.py:\d|\bsglang/srt/|\bmegatron/core/|\btorch/nn/modules/\w+\.py\b",
     "import torch",
     "from torch.utils.data import DataLoader",
-    needs="torch",
+    "[2026-01-02 03:04:05] sglang_worker.py:77 - request ended",
+    'File "/opt/lib/python3.11/site-packages/torch/nn/modules/linear.py", line 116, in forward',
+    needs=("torch", "sglang", "megatron"),
 )
 """The program is PyTorch's, where nothing in the text is of another framework."""
 SEVERAL_CORES = LineRule(
