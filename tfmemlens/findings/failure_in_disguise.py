@@ -13,6 +13,7 @@ import math
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets, device_users, own_gpu, part_for_jax, remedies
+from tfmemlens.findings.support.board import board
 from tfmemlens.findings.support.driver import of_context
 from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.named_sizes import stated_length
@@ -22,7 +23,7 @@ from tfmemlens.findings.support.prose_advice import full_device
 from tfmemlens.findings.support.rows import failures, is_constant_of_graph, tensor_text
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_name, framework_of
 from tfmemlens.model.attribution import Kind
-from tfmemlens.model.capture import DeviceUse, SoftWarning, Surroundings
+from tfmemlens.model.capture import PYTORCH_ALONE, DeviceUse, SoftWarning, Surroundings
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import FailedRequest, RequestKind
@@ -30,6 +31,7 @@ from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human, human_size
+from tfmemlens.values import replace
 
 BASIS = Basis.NAME
 EXPLAINS = "no bytes: it says what the message means"
@@ -48,7 +50,7 @@ def check(case: Case) -> Iterator[Finding]:
         assert moment.request and moment.incident
         failed = moment.request.failed
         meaning = _meaning(case, failed)
-        if meaning is None or of_context(moment):
+        if meaning is None or of_context(moment) or case.capture.surroundings.shows(PYTORCH_ALONE):
             continue
         of_pool = failed.kind is RequestKind.DRIVER and failed.size is not None
         size = f" ({human_size(failed.size)} asked)" if failed.size else ""
@@ -103,7 +105,19 @@ def _meaning(case: Case, failed: FailedRequest) -> str | None:
         alive = _ALIVE.search(failed.line.text) if failed.line else None
         how_many = f" ({int(alive['graphs']):,} are alive in the process)" if alive else ""
         return f"the driver had no memory left for one more CUDA graph of a compiled program{how_many}"
-    return _beside_room(case, failed) or _MEANING.get(failed.kind)
+    return _beside_room(case, failed) or _on_a_board(case, failed) or _MEANING.get(failed.kind)
+
+
+def _on_a_board(case: Case, failed: FailedRequest) -> str:
+    """What the driver's refusal means where GPU and CPU have one RAM."""
+    where = board(case) if failed.kind is RequestKind.DRIVER else None
+    if where is None:
+        return ""
+    at = f" ({where[1].place})" if where[1] else ""
+    return (
+        f"the driver had no memory left to give (GPU and CPU share the RAM of this {where[0]}{at}, of which"
+        " programs and cached files hold a part)"
+    )
 
 
 _ROOM = 0.8
@@ -438,7 +452,10 @@ def _remedies(case: Case, moment: Moment, of_pool: bool) -> Iterator[Remedy]:
     given = _given(moment.request)
     if in_a_step and not shared and _NOTEBOOK.match(moment.request.failed.source or ""):
         users = _of_earlier_cells(given)
-    if not in_a_step:
+    on_board = of_pool is False and board(case) is not None
+    if on_board:
+        users = replace(users, text="see which programs hold the RAM that the GPU shares")
+    elif not in_a_step:
         yield users
     elif length := stated_length(case.capture.surroundings):
         yield remedies.shorter(length)
@@ -462,6 +479,8 @@ def _remedies(case: Case, moment: Moment, of_pool: bool) -> Iterator[Remedy]:
             code_snippets.growth(case.api),
             slug="growth",
         )
+    if on_board:
+        yield users
 
 
 _BY_PJRT = " (PJRT_ALLOCATOR_PREALLOCATE=false; the variables of JAX's client are not read)"
@@ -569,20 +588,34 @@ def _tells_an_end(case: Case) -> bool:
     return any(ended) or len(case.moments) > 1
 
 
+def _ended_in_the_title(case: Case) -> Line | None:
+    """The title that says that the run ended, where no other line of the text does."""
+    told = case.capture.surroundings
+    said = told.shows("ended in words")
+    others = (told.raised, told.crash, told.kernel_died, told.ends, *map(told.shows, _ENDS[1:]))
+    return said if said and said.number == 1 and not any(others) and len(case.moments) == 1 else None
+
+
 def _open_end(case: Case, moment: Moment) -> str:
     """What a region means that the driver refused the pool, where nothing says that a run ended."""
     failed = moment.request.failed if moment.request else None
     asked = failed.size if failed and failed.kind is RequestKind.DRIVER else None
     of_region = failed is not None and failed.line is not None and _OF_A_REGION in failed.line.text
-    if asked is None or not of_region or framework_of(case) not in (TENSORFLOW, JAX) or _tells_an_end(case):
+    title = _ended_in_the_title(case)
+    if asked is None or not of_region or framework_of(case) not in (TENSORFLOW, JAX):
+        return ""
+    if title is None and _tells_an_end(case):
         return ""
     lines = moment.incident.tellings if moment.incident else ()
     sizes = [int(match["bytes"]) for line in lines if (match := _REFUSED_BYTES.search(line.text))]
     if min([asked.bytes, *sizes]) <= _SMALL_BYTES:
         return ""  # so little that the device is full
+    end = "whether one ended, and how, is not in this text"
+    if title:
+        end = f"{title.place} tells of an end, and its message is not in this text"
     return (
         f"the driver refused the pool a region of {human_size(asked)}; less is asked for then, so by itself"
-        " this line ends no run: whether one ended, and how, is not in this text"
+        f" this line ends no run: {end}"
     )
 
 

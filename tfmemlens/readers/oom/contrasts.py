@@ -190,6 +190,8 @@ _FIXED = regex(
     r"|\b(?:i|we) (?:have |finally |just )*(?:fix|solv|resolv)ed (?:it|this|that|the (?:problem|issue|error))"
     r"\s?[:.,;\u2013-]+ \w"
     r"|\A\W*(?:solved|fixed|solution)\]?\s?:\s?\w"
+    r"|\bthe only (?:way|thing|solution|option)(?: that)? (?:(?:i|we) (?:have |could )?(?:found?|know|got)"
+    r"|work(?:s|ed)|help(?:s|ed))\b[^.;]{0,50}\b(?:is|was) (?:to )?(?!not\b|no\b|that\b)\w"
     r"|\b(?:decreas|reduc|lower|chang|switch|disabl|remov|updat|upgrad|downgrad|set|add)\w*\b"
     r"(?:(?!batch)(?:[^.;]|\.(?=\w))){3,80}\b(?:then|and|now|so) (?:now )?(?:(?:it|everything|that)"
     r" (?:works?|worked|(?:was|is|got) (?:re)?solved|(?:was|is|got) fixed)"
