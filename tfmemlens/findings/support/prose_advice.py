@@ -85,6 +85,12 @@ _COUNT_TENSORS = Remedy(
     "console.log(tf.memory().numTensors, process.memoryUsage().rss)   // a browser: numBytesInGPU",
     slug="count-tensors",
 )
+_FEWER_IN_A_FIT = Remedy(
+    "give fit a smaller batchSize (32 where none is named): what a step keeps for its gradients grows with it"
+    " and with the length of a sequence, whatever the weights take",
+    "await model.fit(xs, ys, {batchSize: 8})",
+    slug="smaller-batch",
+)
 _NEWER_TFJS = Remedy(
     "then compare with the newest release and another backend, and let a worker that is started anew from"
     " time to time do the work",
@@ -604,6 +610,10 @@ def _loaded_for_a_call(told: Surroundings) -> Line | None:
 _TRAINS_THE_CALL = regex(r"\b(?:apply|predict|call)\w*\([^\n]{0,80}\btraining: ?true\b")
 
 
+_AFTER_SOME = regex(r"(?i)\b(?:after|until|iterations?|epochs?|each|every|times|again)\b")
+"""What goes well for a while is no matter of one step's size."""
+
+
 def _of_javascript(case: Case, grows: Line | None) -> Iterator[Remedy]:
     """One inference that is too large is no leak; where tensors are freed already, something else stays."""
     told = case.capture.surroundings
@@ -627,6 +637,10 @@ def _of_javascript(case: Case, grows: Line | None) -> Iterator[Remedy]:
     fits = told.shows("fitting") is not None
     if grows and not fits and told.shows("tidying"):
         yield from (_COUNT_TENSORS, _NEWER_TFJS, *(() if made_above(case) else (_LOAD_ONCE,)))
+        return
+    short = told.shows("running short")
+    if fits and short and not (grows or _AFTER_SOME.search(short.text)):
+        yield from (_FEWER_IN_A_FIT, _NEWER_TFJS, _COUNT_TENSORS)
         return
     yield from (remedies.TIDY, _COUNT_TENSORS, _NEWER_TFJS) if fits else (remedies.TIDY, _LOAD_ONCE)
 
