@@ -58,6 +58,8 @@ def test_what_is_advised_to_another_is_no_comparison() -> None:
 def test_a_wish_to_reload_loads_no_second_version() -> None:
     wish = "How should I restart / reload my model in tensorflow serving when it goes OOM on the GPU?\n"
     assert "room-for-two-versions" not in offered(wish)
+    grows = "How can I reload a model in tensorflow serving? Memory grows each time that I do.\n"
+    assert "another-malloc" in offered(grows) and "another-malloc" not in offered(wish)
     told = "tensorflow serving goes OOM in the container when a new version of the model is loaded\n"
     assert "room-for-two-versions" in offered(told)
 

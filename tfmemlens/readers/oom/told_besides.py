@@ -224,7 +224,8 @@ _IS_WISHED = (
     r"|\b(?:so|that|then) I can|\brestart(?: or| and| ?/|,))\b"
 )
 RELOADING = LineRule(
-    rf"(?i)\A(?![^.\n]*{_IS_WISHED}[^.\n]{{0,40}}\breload)[^\n]*?(?:\bhot[- ]?(?:re-?load|deploy)\w*"
+    rf"(?i)\A(?:(?=[^\n]*\b(?:grow|increas|leak|ris(?:e|ing))\w*)|(?![^.\n]*{_IS_WISHED}"
+    r"[^.\n]{0,40}\breload))[^\n]*?(?:\bhot[- ]?(?:re-?load|deploy)\w*"
     r"|\b(?:push|deploy|load|releas|roll|switch)\w*\b[^.\n]{0,20}\bnew (?:model )?version"
     r"|\bmodel version\b[^.\n]{0,20}\b(?:updat|chang|load)\w*|\bversion update\b"
     r"|\bnew (?:model )?version\b[^.\n]{0,40}\b(?:load|push|deploy)\w*"
