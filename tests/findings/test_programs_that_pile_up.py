@@ -151,7 +151,7 @@ def test_a_method_that_predicts_in_each_turn(call: str, predicts: bool) -> None:
 
 def test_the_largest_array_is_the_constant_that_matters() -> None:
     code = (
-        "import jax, jax.numpy as jnp\nsmall = jnp.zeros((1000,))\nlarge = jnp.zeros((1660, 14940))\n"
+        "import jax, jax.numpy as jnp\nsmall = jnp.zeros((1000,))\nlarge = jnp.zeros((16600, 14940))\n"
         "@jax.jit\ndef f(x):\n    return small + large @ x\n"
     )
     found = first(f"It runs out of memory.\n{code}")

@@ -11,7 +11,6 @@ What to do: see who else holds the device; else a smaller model, or an optimizer
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from tfmemlens.findings.support.rows import all_in_use, device_limit, on_host, requests
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
@@ -20,6 +19,7 @@ from tfmemlens.model.case import Case, FrontEnd, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.patterns import regex
 from tfmemlens.units import GIB, MIB, human
+from tfmemlens.values import replace
 
 BASIS = Basis.NAME
 EXPLAINS = "what is in use"

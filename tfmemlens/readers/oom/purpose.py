@@ -727,7 +727,7 @@ WITHOUT_GPU = LineRule(
     r"GPUs?\b(?! (?:memory|is|was|are|were|usage|util\w*|process\w*))"
     r"|\btensorflow[-_]cpu\b|\bcpu[- ]only\b"
     r"|\b(?:train\w*|runs?|running|comput\w+)\b[^.\n]{0,20} (?:on|in) (?:the |my |a )?CPU\b"
-    r"(?! (?:and|or|memory|RAM)\b)"
+    r"(?! (?:or|memory|RAM|and (?:the |my |a )?GPU)\b)"
     r"|\b(?:in|with) (?:the )?CPU[- ]mode\b|\bJAX_PLATFORM(?:S|_NAME)\b[\"'\]]{0,2} ?[=,] ?[\"']?cpu\b"
     r"|\bjax_platform(?:s|_name)['\"], ?['\"]cpu\b|\A\W*CPU\W*\Z"
     r"|\A\W{0,4}GPU model(?: and memory)?[ :*-]{1,6}(?:not? us(?:ed|ing)|none|nope?|CPU(?: only)?)\W*\Z",
