@@ -25,6 +25,8 @@ import predictions_fortieth_graphs_run
 import predictions_fortyfirst_graphs_run
 import predictions_fortysecond_graphs_run
 import predictions_fortyeighth_graphs_run
+import predictions_fiftieth_graphs_run
+import predictions_fiftyfirst_graphs_run
 import predictions_fortyninth_graphs_run
 import predictions_fortyseventh_graphs_run
 import predictions_fortysixth_graphs_run
@@ -292,6 +294,8 @@ def step_of(case):
         predictions_fortysixth_graphs_run,
         predictions_fortyseventh_graphs_run,
         predictions_fortyninth_graphs_run,
+        predictions_fiftyfirst_graphs_run,
+        predictions_fiftieth_graphs_run,
         predictions_fortyeighth_graphs_run,
     )
     model = case["model"]

@@ -38,6 +38,8 @@ import predictions_fifteenth_run
 import predictions_fifth_run
 import predictions_fortyfirst_run
 import predictions_fortyeighth_run
+import predictions_fiftieth_run
+import predictions_fiftyfirst_run
 import predictions_fortyninth_run
 import predictions_fortyseventh_run
 import predictions_fortysixth_run
@@ -599,6 +601,8 @@ def built(case):
         predictions_fortysixth_run,
         predictions_fortyseventh_run,
         predictions_fortyninth_run,
+        predictions_fiftyfirst_run,
+        predictions_fiftieth_run,
         predictions_fortyeighth_run,
     )
     make = globals().get(model) or next(getattr(each, model) for each in sets if hasattr(each, model))
