@@ -126,6 +126,8 @@ def test_elements_that_share_the_memory_of_the_cpu(code: str, keeps: str, slug: 
     assert told is not None and told.because is not None
     assert (f"keeps in RAM ({keeps})" in told.because) if keeps else "pipeline" not in told.because
     assert (told.remedies[0].slug == slug) if slug else told.remedies[0].slug == "look-for-lists"
+    stepped = found(f"{code}step 3/90 loss 0.1\n{cached(failed)}", "equal-chunks")  # 1384 in few steps
+    assert stepped is not None and ("pipeline" in (stepped.because or "")) is bool(keeps)
     on_gpu = found(code + cached(oom("219,1024,27", "net/conv2d/Conv2D", on=GPU)), "equal-chunks")
     assert on_gpu is not None and "pipeline" not in (on_gpu.because or "")
 

@@ -259,7 +259,8 @@ def _meaning(case: Case, moment: Moment) -> str:
             f": as many as the {count:,} turns of `{inside.call}` ({inside.line.place}), so most likely what"
             " each makes, kept for the backward pass"
         )
-    if request and (_in_loop(case, request) or of_a_loop(case, moment)):
+    elements = None if request and _in_loop(case, request) else _kept_elements(case, moment)
+    if request and not elements and (_in_loop(case, request) or of_a_loop(case, moment)):
         layer = stacking_layer(case)
         of = f" of `{layer}`" if layer and layer != request.owner.layer else ""
         return f": the state that a loop{of} keeps of each iteration"
@@ -271,8 +272,8 @@ def _meaning(case: Case, moment: Moment) -> str:
         return ": batches that wait in pinned host RAM for their copy to the GPU (prefetch)"
     if _of_the_pipeline(moment):
         return f": elements that the input pipeline keeps ({_buffers(case)})"
-    if kept := _kept_elements(case, moment):
-        return f": elements that the input pipeline keeps in RAM ({kept[0]}{_of_line(kept[1])})"
+    if elements:
+        return f": elements that the input pipeline keeps in RAM ({elements[0]}{_of_line(elements[1])})"
     if request and (name := stored_by(request)):
         return f": the list `{name}` keeps them"
     if cached := _cached(case):
