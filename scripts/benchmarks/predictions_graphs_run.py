@@ -26,6 +26,8 @@ import predictions_fortyfirst_graphs_run
 import predictions_fortysecond_graphs_run
 import predictions_fortyeighth_graphs_run
 import predictions_fiftieth_graphs_run
+import predictions_fiftysecond_graphs_run
+import predictions_fiftythird_graphs_run
 import predictions_fiftyfirst_graphs_run
 import predictions_fortyninth_graphs_run
 import predictions_fortyseventh_graphs_run
@@ -295,6 +297,8 @@ def step_of(case):
         predictions_fortyseventh_graphs_run,
         predictions_fortyninth_graphs_run,
         predictions_fiftyfirst_graphs_run,
+        predictions_fiftythird_graphs_run,
+        predictions_fiftysecond_graphs_run,
         predictions_fiftieth_graphs_run,
         predictions_fortyeighth_graphs_run,
     )

@@ -39,6 +39,8 @@ import predictions_fifth_run
 import predictions_fortyfirst_run
 import predictions_fortyeighth_run
 import predictions_fiftieth_run
+import predictions_fiftysecond_run
+import predictions_fiftythird_run
 import predictions_fiftyfirst_run
 import predictions_fortyninth_run
 import predictions_fortyseventh_run
@@ -602,6 +604,8 @@ def built(case):
         predictions_fortyseventh_run,
         predictions_fortyninth_run,
         predictions_fiftyfirst_run,
+        predictions_fiftythird_run,
+        predictions_fiftysecond_run,
         predictions_fiftieth_run,
         predictions_fortyeighth_run,
     )
