@@ -22,7 +22,7 @@ from tfmemlens.estimation.keras_step.op_costs import (
     STEALING_MICROS,
     UNSURE,
 )
-from tfmemlens.estimation.keras_step.tape import TapeBuffer, TapeOp
+from tfmemlens.estimation.keras_step.tape import TapeBuffer, TapeOp, dependencies
 from tfmemlens.estimation.keras_step.update_order import UpdateOrder
 from tfmemlens.estimation.threads import Worker, hand_over, next_for, stolen_at
 from tfmemlens.knowledge.bfc import Chunk, Pool
@@ -121,22 +121,11 @@ class SchedulePlan:
                 self.users[read] += 1
             if op.updates in op.reads:
                 self.updaters[op.updates] += 1
-        self.waiting, self.followers = self._dependencies()
+        self.waiting, self.followers = dependencies(ops)
         self.ranked = [
             index for index, readers in enumerate(self.followers) if any(ops[each].rank for each in readers)
         ]
         """Ops whose followers stand in the order of Grappler's graph."""
-
-    def _dependencies(self) -> tuple[list[int], list[list[int]]]:
-        producer = {made: index for index, op in enumerate(self.ops) for made in op.writes}
-        waiting = [0] * len(self.ops)
-        followers: list[list[int]] = [[] for _ in self.ops]
-        for index, (op, reads) in enumerate(zip(self.ops, self.reads, strict=True)):
-            needed = {producer[read] for read in reads if read in producer}.union(op.after)
-            waiting[index] = len(needed)
-            for before in needed:
-                followers[before].append(index)
-        return waiting, followers
 
     def ordered(self, order: Random | None) -> list[list[int]]:
         """By op those that wait for it, in the order in which they become ready."""

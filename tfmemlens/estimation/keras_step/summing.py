@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 
-from tfmemlens.estimation.keras_step.tape import Tape, TapeBuffer, TapeOp, TapeValue
+from tfmemlens.estimation.keras_step.tape import Tape, TapeBuffer, TapeOp, TapeValue, dependencies
 from tfmemlens.model.attribution import Kind
 from tfmemlens.units import MIB
 from tfmemlens.values import replace
@@ -63,13 +63,7 @@ def sums_at_the_top(ops: Sequence[TapeOp], buffers: Sequence[TapeBuffer]) -> lis
 
 def _in_turn(ops: Sequence[TapeOp]) -> Iterator[int]:
     """One op after the other, as each is ready (`FirstReadyManager` in virtual_scheduler.cc)."""
-    maker = {made: index for index, op in enumerate(ops) for made in op.writes}
-    before = [{maker[read] for read in op.reads if read in maker}.union(op.after) for op in ops]
-    waiting = [len(each) for each in before]
-    followers: list[list[int]] = [[] for _ in ops]
-    for index, needed in enumerate(before):
-        for each in needed:
-            followers[each].append(index)
+    waiting, followers = dependencies(ops)
     ready = deque(index for index, count in enumerate(waiting) if not count)
     while ready:
         index = ready.popleft()

@@ -83,6 +83,19 @@ class TapeOp:
     """
 
 
+def dependencies(ops: Sequence[TapeOp]) -> tuple[list[int], list[list[int]]]:
+    """By op how many others it waits for, and which wait for it, in the order in which they were made."""
+    producer = {made: index for index, op in enumerate(ops) for made in op.writes}
+    waiting = [0] * len(ops)
+    followers: list[list[int]] = [[] for _ in ops]
+    for index, op in enumerate(ops):
+        needed = {producer[read] for read in op.reads if read in producer}.union(op.after)
+        waiting[index] = len(needed)
+        for before in needed:
+            followers[before].append(index)
+    return waiting, followers
+
+
 _NUMBER = regex(r"_\d+\Z")
 _ALIGNED_BYTES = 64
 """A slice of a tensor's rows lies in its memory if it begins at a multiple (`EIGEN_MAX_ALIGN_BYTES`)."""
