@@ -122,9 +122,13 @@ def walk_all(step: StepToWalk) -> Walked:
     if small:
         later = RecordedPool(pool.first_region_bytes)
         after = step.walk(recording=later, late=True)
-        paces = at_other_paces(step.graph, after.peak_bytes, step.walk)
-        if after.peak_bytes > (1 + MIN_ERROR_SHARE) * alone.peak_bytes:
-            first, timeline, alone, pool = step.walk(steps=_FIRST), after, after, later
+        more = after.peak_bytes > (1 + MIN_ERROR_SHARE) * alone.peak_bytes
+        loops = any(node.op in roles.NEXTS for node in step.graph)
+        young = step.walk(steps=_FIRST) if more or loops else None
+        if young and loops:
+            paces = at_other_paces(young.peak_bytes, after.peak_bytes, step.walk)
+        if more:
+            first, timeline, alone, pool = young, after, after, later
             step = replace(step, late=True)
     if step.further:
         timeline = _middle([step.walk(seed=seed) for seed in range(_SEEDS if small else 1)])
@@ -176,15 +180,12 @@ def error_shares(
     return max(MIN_ERROR_SHARE, *(-share for share in apart)), min(max(MIN_ERROR_SHARE, *apart), 1.0)
 
 
-def at_other_paces(graph: Graph, peak: int, walked: Callable[..., Timeline]) -> list[int]:
+def at_other_paces(young: int, peak: int, walked: Callable[..., Timeline]) -> list[int]:
     """What a step takes, after many others, of a graph with loops on processors that run small kernels
-    slower and faster than the one that was measured, and where no kernel counts as cheap yet. Raises
-    Unpredictable where these are no one figure.
+    slower and faster than the one that was measured, and where no kernel counts as cheap yet (`young`).
+    Raises Unpredictable where these are no one figure.
     """
-    if not any(node.op in roles.NEXTS for node in graph):
-        return []
-    peaks = [walked(0, late=True, pace=pace).peak_bytes for pace in _PACES]
-    peaks.append(walked(0, steps=_FIRST).peak_bytes)
+    peaks = [*(walked(0, late=True, pace=pace).peak_bytes for pace in _PACES), young]
     low, high = min(peak, *peaks), max(peak, *peaks)
     if high > _ONE_FIGURE * low:
         raise Unpredictable(
