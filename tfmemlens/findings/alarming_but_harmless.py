@@ -26,9 +26,11 @@ from tfmemlens.findings.support.cuda_libraries import (
 from tfmemlens.findings.support.last_line import ended_after, helps, speaks_of_memory
 from tfmemlens.findings.support.traceback_place import in_short
 from tfmemlens.knowledge.gpu_memory import shares_ram
+from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
 from tfmemlens.units import Size, human_size
 
 BASIS = Basis.NAME
@@ -89,12 +91,22 @@ def check(case: Case) -> Iterator[Finding]:
             yield _of_a_full_machine(line, size, helps)
             yield from _without_cuda(case)
             return
+        who = ended_after_a_warning.who_tells(line)
+        granted = f"{who} that it asked the host for {human_size(size)} at once{times}, and got it"
+        if title := error_in_title(case.capture.surroundings):
+            yield Finding(
+                severity=Severity.NOTE,
+                headline=(
+                    f"no message of a failure is in this text, of which {title.place} tells in words:"
+                    f" {granted}, which by itself ends no run"
+                ),
+                evidence=(Evidence("the warning", line), Evidence("what the text says", title)),
+                remedies=(_WITH_ITS_END, _SEE_RAM),
+            )
+            return
         yield Finding(
             severity=Severity.NOTE,
-            headline=(
-                f"no failure: {ended_after_a_warning.who_tells(line)} that it asked the host for"
-                f" {human_size(size)} at once{times}, and got it{_hangs(case)}"
-            ),
+            headline=f"no failure: {granted}{_hangs(case)}",
             evidence=(Evidence("the warning", line),),
             remedies=(_WHERE_IT_STANDS,) if _hangs(case) else (),
         )
@@ -123,6 +135,16 @@ def check(case: Case) -> Iterator[Finding]:
             yield _beside_words(case, startup[0], told)
             return
         yield from (_of_the_start(case, what, line) for what, line in startup)
+
+
+def error_in_title(told: Surroundings) -> Line | None:
+    """The title that tells of an error, of a text that asks nothing of the warning itself."""
+    title = told.shows("an error in a title")
+    about = title is None or _OF_THE_WARNING.search(title.text)
+    return title if title and title.number == 1 and not about else None
+
+
+_OF_THE_WARNING = regex(r"(?i)\bexceeds\b|\btcmalloc\b|\blarge alloc\b|\bwarnings?\b|\bAllocation of\b")
 
 
 def _failed_otherwise(case: Case) -> bool:

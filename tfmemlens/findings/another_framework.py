@@ -369,6 +369,18 @@ _HELP = {
         "nvidia-smi -q -d TEMPERATURE,ECC   # the log: dmesg -T | grep -i xid; on Windows nvlddmkm's events",
         slug="log-the-hardware",
     ),
+    "watchdog of a GPU with a display": Remedy(
+        "let a GPU without a display compute, or stop the desktop; on Windows a longer limit (TdrDelay, in"
+        " seconds, then restart) helps as well, and anywhere a smaller batch: each kernel is shorter then."
+        " Where no display hangs on it, the driver's log says whether the card failed",
+        "nvidia-smi -q | grep -i display   # without a desktop: sudo systemctl isolate multi-user.target",
+        slug="log-the-hardware",
+    ),
+    "opens a window": Remedy(
+        "draw into a file (matplotlib's Agg), leave the window out, or give the shell a display",
+        "MPLBACKEND=Agg python train.py   # or: ssh -X host; xvfb-run python train.py",
+        slug="mend-the-error",
+    ),
     "more registers or threads": Remedy(
         "let the op that fails run on the CPU (its name stands in the path of the .cu.cc file), or take"
         " a build"

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tfmemlens.findings.support import code_snippets, part_for_jax
-from tfmemlens.findings.support.last_line import ended_after
+from tfmemlens.findings.support.last_line import WHERE_IT_STANDS, ended_after
 from tfmemlens.findings.support.part_for_jax import Part
 from tfmemlens.findings.support.rows import requests
 from tfmemlens.findings.support.situation import JAX, framework_name, framework_of
@@ -53,8 +53,8 @@ def check(case: Case) -> Iterator[Finding]:
 
 
 def _ended(told: Surroundings) -> bool:
-    """Whether another line, or the words, say that the run ended all the same."""
-    in_words = told.shows("ended in words") or told.shows("killed in words")
+    """Whether another line, or the words, say that the run ended or stands still all the same."""
+    in_words = any(map(told.shows, ("ended in words", "killed in words", "hanging in words")))
     return bool(told.crash or told.kernel_died or in_words or ended_after(told, told.refusals[-1][1]))
 
 
@@ -76,14 +76,35 @@ def _beside_what_ended_it(told: Surroundings) -> Finding:
     what = "unified memory" if _UNIFIED in line.text else "pinned host RAM"
     if _OF_A_REGION in line.text:
         what = "a region of the pool"
+    hangs, others = told.shows("hanging in words"), told.elsewhere or told.crash or told.kernel_died
+    ended = None if others or ended_after(told, told.refusals[-1][1]) else told.shows("ended in words")
+    other, remedies = "", tuple[Remedy, ...]()
+    if hangs and not others:
+        other, remedies = (
+            f"; that the program stands still ({hangs.place}) most likely has another reason",
+            (WHERE_IT_STANDS,),
+        )
+    elif ended:
+        other, remedies = (
+            f"; {ended.place} tells of an end, and its message is not in this text",
+            (_THE_REST,),
+        )
     return Finding(
         severity=Severity.NOTE,
         headline=(
             f"not what failed: the driver refused {human_size(size)} of {what}{_times(told.refusals)}; after"
-            " a refusal less is asked for, and by itself such a line ends no run"
+            f" a refusal less is asked for, and by itself such a line ends no run{other}"
         ),
         evidence=(Evidence("the largest refusal", line),),
+        remedies=remedies,
     )
+
+
+_THE_REST = Remedy(
+    "explain the whole output: what it prints last says how it ended",
+    "python -X faulthandler train.py 2>&1 | tee train.log; tfmemlens explain train.log",
+    slug="read-the-log",
+)
 
 
 def _of_the_host(told: Surroundings) -> Finding:
@@ -113,8 +134,9 @@ _NOTHING_TO_DO = Remedy(
 
 
 def _went_on(told: Surroundings, refusal: Line) -> Line | None:
-    """The first line below a refusal that shows steps."""
+    """The first line below a refusal that shows steps or a later stage of the run."""
     lines = [*(line for _, line in told.steps), *(each.line for each in told.progress)]
+    lines += [line for line in (told.shows("logging on"),) if line]
     below = [line for line in lines if line.source == refusal.source and line.number > refusal.number]
     return min(below, key=lambda line: line.number, default=None)
 

@@ -11,7 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support.last_line import WHY_SILENT, helps, last_line, speaks_of_memory, whose
+from tfmemlens.findings.support.last_line import (
+    WHERE_IT_STANDS,
+    WHY_SILENT,
+    helps,
+    last_line,
+    speaks_of_memory,
+    whose,
+)
 from tfmemlens.findings.support.situation import on_windows
 from tfmemlens.findings.support.traceback_place import in_short, of_the_traceback
 from tfmemlens.model.capture import Holds, Surroundings
@@ -61,12 +68,6 @@ def _of_a_line(told: Surroundings, who: str, line: Line) -> Finding:
     )
 
 
-_WHERE = Remedy(
-    "see which line it is at while it stands still: one that reads or waits for data (a queue, workers, a"
-    " lock) gets none; one inside a step waits for the GPU or for another process",
-    "py-spy dump --pid PID   # pip install py-spy; no restart needed",
-    slug="where-it-stands",
-)
 _THROTTLED = Remedy(
     "see whether the GPU was slowed down: its heat, its power, or a virtual GPU without a licence, which its"
     " driver slows after some minutes until the machine starts anew",
@@ -86,7 +87,7 @@ def _of_a_standstill(told: Surroundings, line: Line) -> Finding:
             " until the process ends"
         ),
         evidence=(Evidence("what the text says", line),),
-        remedies=(_WHERE,) if hangs else (_THROTTLED, _WHERE),
+        remedies=(WHERE_IT_STANDS,) if hangs else (_THROTTLED, WHERE_IT_STANDS),
     )
 
 

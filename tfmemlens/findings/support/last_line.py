@@ -58,6 +58,12 @@ _WHERE = {
     "ROCm": ", AMD's driver and runtime",
 }
 """What is known of whoever wrote it."""
+WHERE_IT_STANDS = Remedy(
+    "see which line it is at while it stands still: one that reads or waits for data (a queue, workers, a"
+    " lock) gets none; one inside a step waits for the GPU or for another process",
+    "py-spy dump --pid PID   # pip install py-spy; no restart needed",
+    slug="where-it-stands",
+)
 WHY_SILENT = {
     False: Remedy(
         "learn how it ended: a status of 137 means killed, most often for RAM (the kernel's log names it),"

@@ -40,7 +40,7 @@ from tfmemlens.readers.oom.device_stats import DeviceStatsCollector
 from tfmemlens.readers.oom.disguises import BARE, IndirectFailure, IndirectFailureCollector, bare_exception
 from tfmemlens.readers.oom.dump import COLLAPSED, DumpCollector
 from tfmemlens.readers.oom.eras import era_of, logged_in
-from tfmemlens.readers.oom.going_on import is_below, refusals
+from tfmemlens.readers.oom.going_on import LOGGING_ON, is_below, logs_on, refusals
 from tfmemlens.readers.oom.host_figures import HostFigures
 from tfmemlens.readers.oom.host_rise import HostRise
 from tfmemlens.readers.oom.incidents import incident, version_text
@@ -154,6 +154,8 @@ class _Stream:
         self.attention = Attention()
         self.ends = LastErrors()
         self.repeats = Repeats()
+        self.logged_on: Line | None = None
+        """The last line that a later stage of the run logged."""
         self.gaps: list[Line] = []
         """Lines that lost letters on their way."""
         self.mentions: Counter[str] = Counter()
@@ -228,6 +230,8 @@ class _Stream:
             if device := named(line):
                 self.named.append(device)
         self.run.observe_any(line)
+        if logs_on(line.text, cleaned.origin):
+            self.logged_on = line
         if not table:
             self.rise.observe(line)
         bare = bare_exception(line) if self.bare is None or "Traceback" in self.bare.line.text else None
@@ -361,10 +365,12 @@ class _Stream:
             return True  # for an algorithm that XLA tried, and it goes on with others
         printed = told.purposes.get("jax: a printed result")
         went_on = [*(line for _, line in told.steps), *(each.line for each in _progress(self))]
-        went_on += [printed] if printed else []
+        went_on += [line for line in (printed, self.logged_on) if line]
         if not (is_below(refused, went_on) or OF_A_KERNEL & set(told.elsewhere)):
             return False
         told.refusals += [(part.size, part.line) for part in refused if part.size]
+        if self.logged_on:
+            told.purposes[LOGGING_ON] = self.logged_on
         return True
 
 

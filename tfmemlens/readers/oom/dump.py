@@ -187,6 +187,8 @@ _LAST_OF_1_13 = 720
 """Up to 1.13 lines 600 to 700 of the allocator's source log the summary, from 1.14 on lines behind 800."""
 _OF_HISTOGRAMS = "gpu_cudamallocasync_allocator"
 """The file of TensorFlow's and XLA's that logs histograms of the driver's own pool."""
+_NO_FAILURE, _NEXT = regex(r"\W*The caller indicates that this is not a failure\b"), 2
+"""A warning's second sentence on a line of its own, so many lines below the first at most."""
 _OF_A_FAILURE = regex(r"rounded to|requested by|summary follows")
 """What the head of a dump says and the head of a warning does not."""
 
@@ -214,6 +216,8 @@ class DumpCollector:
         text = line.text
         if self.dump is None and not (_OF_A_DUMP.likely(text) or _OF_HISTOGRAMS in self.origin):
             return False
+        if self.dump and _NO_FAILURE.match(text) and self._was_a_warning(self.dump, line):
+            return True
         if self._chunk(text, line):
             return True
         if match := START.search(text):
@@ -232,6 +236,16 @@ class DumpCollector:
                 self._take(rule, match.groupdict(), line)
                 return True
         return self._async(text, line) or self._tail(text, line)
+
+    def _was_a_warning(self, dump: Dump, line: Line) -> bool:
+        """Whether what began a dump was a warning's first sentence, of which this line is the second."""
+        if dump.start is None or dump.size is None or dump.sizes or dump.classes or dump.stats:
+            return False
+        if line.number - dump.start.number > _NEXT:
+            return False
+        self.soft.append((dump.size, dump.allocator or "", dump.start))
+        self.dump = None
+        return True
 
     def _async(self, text: str, line: Line) -> bool:
         """The driver's own pool (`cuda_malloc_async`): no chunks, but a histogram and the pool's figures."""

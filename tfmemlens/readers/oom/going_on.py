@@ -14,6 +14,27 @@ from tfmemlens.readers.oom.disguises import IndirectFailure
 from tfmemlens.readers.oom.same_failure import IncidentDraft
 
 _REFUSED = ("driver", "host")
+LOGGING_ON = "logging on"
+"""What a later stage of a run logs: its fact's name."""
+_LATER = regex(
+    r"\b(?:direct_session|dso_loader|cuda_dnn|cuda_blas|xla/service/service|service/platform_util)\.cc\Z"
+)
+"""Files of TensorFlow that log once a device is up: a session's devices, libraries of a first op, XLA's
+service.
+"""
+_OF_ESTIMATOR = regex(
+    r"\A(?:INFO:tensorflow:)?(?:Restoring parameters from \S|Saving checkpoints for \d"
+    r"|Running local_init_op\.?\Z|Done running local_init_op|Starting evaluation at|Finished evaluation at"
+    r"|Graph was finalized)"
+)
+"""What TensorFlow 1's sessions and estimators log once their device is up."""
+
+
+def logs_on(text: str, origin: str) -> bool:
+    """Whether a later stage of a run logged the line, `origin` being the file that did: it is no end."""
+    if _OF_AN_END.search(text):
+        return False
+    return bool(_LATER.search(origin) or _OF_ESTIMATOR.match(text))
 
 
 def refusals(draft: IncidentDraft) -> list[IndirectFailure]:

@@ -271,7 +271,10 @@ LAUNCH_TOO_LARGE = (
 )
 KERNEL_CRASHED = "a kernel on the GPU crashed or reached outside its memory"
 NO_LAUNCH = "a kernel could not be started on the GPU, and this line does not say why"
-OF_A_KERNEL = frozenset({NO_CODE_FOR_IT, LAUNCH_TOO_LARGE, KERNEL_CRASHED, NO_LAUNCH})
+KERNEL_TOO_SLOW = (
+    "the driver ended a kernel on the GPU that ran longer than the watchdog of a GPU with a display allows"
+)
+OF_A_KERNEL = frozenset({NO_CODE_FOR_IT, LAUNCH_TOO_LARGE, KERNEL_CRASHED, KERNEL_TOO_SLOW, NO_LAUNCH})
 """Failures of a kernel, which had its memory."""
 BY_A_SUPERVISOR = frozenset((NO_PORT, FAILED_PROBE, NO_ANSWER, OUT_OF_TIME))
 """Ends with SIGKILL or status 137 whose reason the text states, and which is no lack of memory."""
@@ -691,6 +694,24 @@ ELSEWHERE = {
         "Error polling for event status: failed to query event: CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory"
         " access was encountered",
         needs="CUDA_ERROR_",
+    ),
+    KERNEL_TOO_SLOW: LineRule(
+        r"\bCUDA_ERROR_LAUNCH_TIMEOUT\b|\bcudaErrorLaunchTimeout\b"
+        r"|\bthe launch timed out and was terminated\b",
+        "failed to synchronize the stop event: CUDA_ERROR_LAUNCH_TIMEOUT: the launch timed out and was"
+        " terminated",
+        "cudaErrorLaunchTimeout: the launch timed out and was terminated",
+        needs=("launch_timeout", "launchtimeout", "launch timed out"),
+    ),
+    "the program opens a window, and its shell has no display (a connection without one, a container, a"
+    " service)": LineRule(
+        r"\b(?:cannot|could not|unable to) (?:connect to (?:the )?X server|open display)\b"
+        r"|\bcouldn't connect to display\b|\bno display name and no \$DISPLAY\b"
+        r"|\bcould not connect to display\b",
+        ": cannot connect to X server",
+        "_tkinter.TclError: no display name and no $DISPLAY environment variable",
+        "qt.qpa.xcb: could not connect to display",
+        needs=("x server", "open display", "to display", "$display"),
     ),
     "a library of CUDA refused the sizes or types that it was given": LineRule(
         r"(?i:cu(?:solver|blas|sparse)) invalid value error|CU(?:SOLVER|BLAS|SPARSE)_STATUS_INVALID_VALUE",

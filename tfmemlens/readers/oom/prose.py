@@ -29,7 +29,8 @@ ENDED = LineRule(
     r"|\b(?:everything|computer|machine|laptop|pc|system|server|desktop)\b[^.\n]{0,40}"
     r"(?<!never )(?<!not )(?<!n't )\b(?:hangs|hung|freezes|froze|stuck)\b"
     r"|\b(?:gets?|got|getting|was|were|is|been|be|being) killed\b|\bKilled\b"
-    r"|\b(?:RAM|memory)\b[^.\n]{0,60}\bnot enough\b|\bnot enough (?:RAM|memory)\b|\u5361\u6b7b)",
+    r"|\b(?:RAM|memory)\b[^.\n]{0,60}\bnot enough\b|\bnot enough (?:RAM|memory)\b|\u5361\u6b7b|\u505c\u4e86"
+    r"|\u5d29\u6e83|\u95ea\u9000|\u6302\u4e86)",
     "The script then fails.",
     "my program got killed soon after",
     "The message is `Allocation of 171 exceeds 10% of free system memory. Killed`",
@@ -38,12 +39,22 @@ ENDED = LineRule(
     "I have 8 GB of memory, which is not enough",
     needs=(
         "fail", "crash", "die", "stop", "hang", "freez", "froze", "terminat", "stuck", "abort", "quit",
-        "exits", "killed", "not enough", "\u5361\u6b7b",
+        "exits", "killed", "not enough", "\u5361\u6b7b", "\u505c\u4e86", "\u5d29\u6e83", "\u95ea\u9000",
+        "\u6302\u4e86",
     ),
 )  # fmt: skip
 """The text says in words that the program came to an end of its own, or that the machine stands still, as one
 does that swaps; a program that hangs is at no end. Whether it did (`Did the training fail?`) says nothing.
 """
+TITLED = LineRule(
+    r"(?i)\A#{0,4} ?(?!\S+(?:Error|Exception):)[^\[\]{}=<>|]{0,120}"
+    r"\b(?:errors?|exceptions?|crash(?:es|ed|ing)?|fail(?:s|ed|ing|ure)?)\b(?! (?:rate|bar|function))"
+    r"[^\[\]{}=<>|]{0,80}\Z",
+    "# Error while running in google colab",
+    "Training fails on my own data",
+    needs=("error", "exception", "crash", "fail"),
+)
+"""A line of words about an error: as a text's first it is its title."""
 HANGS = LineRule(
     r"(?i)\b(?:script|program|process|kernel|session|colab|training|notebook|container|code|app|it|python"
     r"|epoch|step|fit|job)\b[^.\n]{0,40}(?<!never )(?<!not )(?<!n't )\b(?:hangs|hung|freezes|froze|stuck)\b"
@@ -372,6 +383,7 @@ PROSE = {
     "a smaller batch helps": SMALLER_HELPS,
     "warned of large requests": WARNED,
     "ended in words": ENDED,
+    "an error in a title": TITLED,
     "hanging in words": HANGS,
     "going on in words": GOES_ON,
     "much memory in words": MUCH_MEMORY,
