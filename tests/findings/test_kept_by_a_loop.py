@@ -380,3 +380,48 @@ def test_a_tape_that_is_kept_is_the_first_thing_to_let_go(kept: str, tape: bool)
     assert finding is not None
     assert (finding.remedies[0].slug == "no-kept-tape") is tape
     assert ("keep no tape in `self.pending`" in finding.remedies[0].text) is tape
+
+
+ROLLOUTS = """
+ENVS, HORIZON = 16, 20
+trail, old = [], []
+for update in range(90):
+    seen = []
+    for turn in range(HORIZON):
+        late = net(view)
+        seen.append(late)
+        trail.append((update, late))
+    old{0}
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "turns"),
+    [
+        (ROLLOUTS.format(".clear()"), {"seen": 20, "trail": None}),
+        (ROLLOUTS.format(".append(seen)"), {"seen": None, "trail": None, "old": None}),
+        (ROLLOUTS.format(".clear()").replace("range(HORIZON)", "views"), {"seen": None, "trail": None}),
+    ],
+)
+def test_a_list_that_an_outer_loop_makes_anew_has_one_turn_s(code: str, turns: dict[str, int | None]) -> None:
+    assert {each.container: each.turns for each in of(code)} == turns
+
+
+@pytest.mark.parametrize(
+    ("made", "number"),
+    [
+        ("losses.Huber()", True),
+        ("keras.losses.BinaryCrossentropy(from_logits=True)", True),
+        ("keras.losses.BinaryCrossentropy(reduction='none')", False),
+        ("keras.losses.BinaryCrossentropy(reduction=tf.losses.Reduction.NONE)", False),
+        ("keras.Sequential([head])", False),
+    ],
+)
+def test_a_loss_of_keras_gives_one_number(made: str, number: bool) -> None:
+    code = f"judge = {made}\nkept = []\nfor x, y in rows:\n    kept.append(judge(y, net(x)))\n"
+    assert [each.number for each in of(code)] == [number]
+
+
+def test_the_length_of_a_list_reads_nothing_of_it() -> None:
+    (kept_there,) = of("kept = []\nfor x in rows:\n    kept.append(f(x))\nprint(len(kept))\nprint(kept[0])\n")
+    assert [use for use, _ in kept_there.uses] == ["print(kept[0])"]

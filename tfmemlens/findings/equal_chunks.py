@@ -37,6 +37,7 @@ from tfmemlens.findings.support.kept import (
     stored_by,
     without_tape,
 )
+from tfmemlens.findings.support.kept_code import kept as kept_by_loops
 from tfmemlens.findings.support.largest_layer import stacking_layer
 from tfmemlens.findings.support.many_alike import piled_up
 from tfmemlens.findings.support.program_lines import code_lines
@@ -185,7 +186,7 @@ def _of_any_size(case: Case, moment: Moment, request: Request) -> list[Allocatio
     if without_tape(case, request):
         kept = [row for row in table if row.count >= _MIN_COUNT and _share(moment, [row]) >= 0.01]
         return kept if _share(moment, kept) >= 0.5 else []
-    if stored_by(request):
+    if _stores(case, request):
         least = _STORED
     else:
         least = _MIN_COUNT if _meaning(case, moment) or is_eager(request) else _MIN_CERTAIN_COUNT
@@ -274,7 +275,7 @@ def _meaning(case: Case, moment: Moment) -> str:
         return f": elements that the input pipeline keeps ({_buffers(case)})"
     if elements:
         return f": elements that the input pipeline keeps in RAM ({elements[0]}{_of_line(elements[1])})"
-    if request and (name := stored_by(request)):
+    if request and (name := _stores(case, request)):
         return f": the list `{name}` keeps them"
     if cached := _cached(case):
         return f": the cache of `{cached[0]}` keeps them ({cached[1].place})"
@@ -417,6 +418,15 @@ def _steps_of_sequence(moment: Moment) -> int | None:
     return next(lengths, None)
 
 
+def _stores(case: Case, request: Request) -> str:
+    """The list that the failing line adds tensors to; empty where the code tells that what it adds is one
+    number of each turn.
+    """
+    name = stored_by(request)
+    numbers = (each for each in kept_by_loops(case.capture.surroundings) if each.number) if name else ()
+    return "" if any(each.container == name for each in numbers) else name
+
+
 def _of_the_pipeline(moment: Moment) -> bool:
     return bool(moment.request and moment.request.failed.pipeline)
 
@@ -426,7 +436,7 @@ def _kept_elements(case: Case, moment: Moment) -> tuple[str, Line] | None:
     shuffle buffer that the log or the program shows, where no list and no loop explains so many chunks.
     """
     most = max((row.count for row in moment.attribution.table), default=0)
-    if not on_host(moment) or most < _MIN_CERTAIN_COUNT or (moment.request and stored_by(moment.request)):
+    if not on_host(moment) or most < _MIN_CERTAIN_COUNT or (moment.request and _stores(case, moment.request)):
         return None
     told = case.capture.surroundings
     reported = told.pipeline_buffers[0] if told.pipeline_buffers else None
@@ -482,7 +492,7 @@ def _of_weights(case: Case, moment: Moment) -> bool:
     """Whether a model was being built, and nothing shows steps that left something behind."""
     if moment.request is None or not makes_first_values(moment.request):
         return False
-    return not (_steps(case) or rising(case) or stored_by(moment.request))
+    return not (_steps(case) or rising(case) or _stores(case, moment.request))
 
 
 def _remedies(case: Case, moment: Moment, kept: bool) -> Iterator[Remedy]:
@@ -532,7 +542,7 @@ def _remedies(case: Case, moment: Moment, kept: bool) -> Iterator[Remedy]:
         return
     request = moment.request
     taped = loop_of_a_tape(case, request) if request else None
-    if request and taped and not stored_by(request):
+    if request and taped and not _stores(case, request):
         yield _A_TAPE_FOR_EACH if taped.called else TAPE_INSIDE
         yield from remedies.offered(case, moment, "smaller-batch")
     elif steps := _steps_of_sequence(moment):
@@ -557,7 +567,7 @@ def _remedies(case: Case, moment: Moment, kept: bool) -> Iterator[Remedy]:
             )
         yield _TRUNCATE
         yield from remedies.offered(case, moment, "smaller-batch")
-    elif request and (name := stored_by(request)):
+    elif request and (name := _stores(case, request)):
         yield Remedy(
             f"keep no tensors in `{name}`: keep numbers, or arrays on the host, or add up as you go",
             f"{name}.append(y.numpy())   # gradients: total = [a + b for a, b in zip(total, grads)]",

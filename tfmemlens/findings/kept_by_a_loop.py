@@ -87,10 +87,12 @@ def _alone(case: Case, moment: Moment) -> int | None:
 
 def _beside(case: Case, moment: Moment, keeping: Kept) -> list[Kept]:
     """What else the same loop keeps of unknown size, or of a size that fills the dump with it."""
+    many = max((row.allocation.count for row in rows(moment)[:1]), default=0)
     alike = [
         each
         for each in sized_by_blocks(case, moment, kept(case.capture.surroundings))
         if each.line_of_loop == keeping.line_of_loop
+        and (each.each or not _too_many(each, many))
         and each.container != keeping.container
         and bool(each.each) is bool(keeping.each)
         and not (each.number or each.model or each.on_host or each.gradients or each.weights)

@@ -34,6 +34,11 @@ _A_NUMBER = regex(
     r"(?i)\A(?:\w*_)?(?:loss|l|acc|accuracy|metrics?|lr|step|epoch|reward|r|score|time|name|path|key"
     r"|rate|auc|f1|mae|r?mse|iou|dice|precision|recall|id|done)s?\d?\Z"
 )
+_A_LOSS = regex(r"(?i)(?:\A|_)(?:loss|accuracy|score)(?:_fn)?\Z")
+_LOSSES = regex(
+    r"(?:Crossentropy|Error|Huber|Hinge|LogCosh|KLDivergence|Poisson|CosineSimilarity|Tversky|Dice|CTC)\Z"
+)
+"""Losses of Keras by the ends of their names."""
 _SHAPE = regex(r"[(\[]\s?(?P<sizes>\d[\d_]*(?:\s?,\s?\d[\d_]*){1,7}),?\s?[)\]]\s*,?\s*(?P<type>\w{2,9})?")
 _TYPES = {"f32": "float32", "f16": "float16", "bf16": "bfloat16", "float": "float32", "double": "float64"}
 _GRADIENTS = frozenset({"gradient", "grad", "compute_gradients"})
@@ -69,7 +74,9 @@ class Kept:
     most: int | None = None
     """So many entries at most: `deque(maxlen=...)`."""
     turns: int | None = None
-    """How often a loop of known length adds to a list that goes with its call."""
+    """How often a loop of known length adds to a list that goes with its call, or with a turn of a loop
+    around it.
+    """
     on_host: bool = False
     number: bool = False
     gradients: bool = False
@@ -273,10 +280,14 @@ class _Names:
         return None
 
     def _turns_of_a_call(self, name: str, loops: Sequence[_Loop]) -> int | None:
-        """How often loops of known length add to a list that the function around them makes, and gives to
-        nothing that outlasts its call; None where any of that is open.
+        """How often loops of known length add to a list that the function or the loop around them makes, and
+        gives to nothing that outlasts its call or turn; None where any of that is open.
         """
         within = [each.node for each in loops if not isinstance(each.node, ast.FunctionDef)]
+        anew = [at for at, each in enumerate(within[:-1]) if name in _assigned(each)]
+        if anew and not _gives_away(within[anew[-1]], name):
+            inner = [self._length(each) for each in within[anew[-1] + 1 :]]
+            return None if None in inner else math.prod(each or 0 for each in inner)
         around = next((each for each in self.statement.nodes if within and _is_around(each, within[0])), None)
         turns = [self._length(each) for each in within]
         if not isinstance(around, ast.FunctionDef) or name not in _assigned(around) or None in turns:
@@ -344,7 +355,7 @@ class _Names:
 
     def _number(self, value: ast.expr) -> bool:
         if isinstance(value, ast.Call):
-            return _called(value) in _NUMBERS | _TO_NUMBERS | _FIGURES
+            return _called(value) in _NUMBERS | _TO_NUMBERS | _FIGURES or self._is_loss(value)
         if isinstance(value, ast.Tuple | ast.List):
             return all(map(self._number, value.elts))
         if isinstance(value, ast.Constant) or _A_NUMBER.match(ast.unparse(value).rpartition(".")[2]):
@@ -352,6 +363,13 @@ class _Names:
         root = value.value if isinstance(value, ast.Subscript) else value
         made = [each for each, _ in self._values(root.id)] if isinstance(root, ast.Name) else []
         return bool(made) and all(isinstance(each, ast.Call) and _called(each) in _FIGURES for each in made)
+
+    def _is_loss(self, call: ast.Call) -> bool:
+        """Whether it calls what is a loss by its name, or an object of Keras that returns one number."""
+        if _A_LOSS.search(_called(call)):
+            return True
+        made = [each for each, _ in self._values(ast.unparse(call.func)) if isinstance(each, ast.Call)]
+        return bool(made) and all(_LOSSES.search(_called(each)) and _is_reduced(each) for each in made)
 
     def _of(self, value: ast.expr, calls: frozenset[str]) -> bool:
         """Whether it is what one of these calls returned."""
@@ -402,8 +420,17 @@ class _Names:
         for each, value, text, line in self.code.reading:
             if each is node or name not in text or line.number <= after or _added(each)[0] is not None:
                 continue
-            if any(ast.unparse(part) == name for part in ast.walk(value)):
+            if any(ast.unparse(part) == name for part in _read(value)):
                 yield ast.unparse(each), line
+
+
+def _read(value: ast.AST) -> Iterator[ast.AST]:
+    """All parts of an expression whose values it reads; of `len(kept)` none."""
+    if isinstance(value, ast.Call) and _called(value) == "len":
+        return
+    yield value
+    for child in ast.iter_child_nodes(value):
+        yield from _read(child)
 
 
 def _is_around(node: ast.AST, loop: ast.AST) -> bool:
@@ -415,9 +442,15 @@ def _is_around(node: ast.AST, loop: ast.AST) -> bool:
     return loop in within and not any(loop in set(ast.walk(each)) for each in inner)
 
 
-def _gives_away(function: ast.FunctionDef, name: str) -> bool:
-    """Whether a function returns a list itself, or puts it where it outlasts the call."""
-    for each in ast.walk(function):
+def _is_reduced(call: ast.Call) -> bool:
+    """Whether a loss of Keras gives one number, as it does unless it is told not to reduce."""
+    told = [ast.unparse(word.value).lower() for word in call.keywords if word.arg == "reduction"]
+    return not any("none" in each for each in told)
+
+
+def _gives_away(around: ast.AST, name: str) -> bool:
+    """Whether a function returns a list itself, or puts it where it outlasts the call; the same of a loop."""
+    for each in ast.walk(around):
         if isinstance(each, ast.Global | ast.Nonlocal) and name in each.names:
             return True
         given = each.value if isinstance(each, ast.Return | ast.Yield | ast.Assign) else None
