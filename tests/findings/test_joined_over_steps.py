@@ -13,6 +13,7 @@ from tfmemlens.findings.support.joined_code import joined_over_steps
 HOST = "bfc_cpu_allocator_for_gpu"
 METHOD = "class Net:\n    def learn(self, k):\n        {}\n"
 VARIABLE = "shelf = tf.Variable(first, validate_shape=False)\nheld = tf.reshape(shelf, [-1, 8])\n"
+KEPT = "class Shelf:\n    def add(self, k):\n        {}\n        self.shelf.assign(more)\n"
 STEPS = "step 0 loss 0.1\nstep 20 loss 0.2\nstep 40 loss 0.2\n"
 
 
@@ -38,6 +39,23 @@ STEPS = "step 0 loss 0.1\nstep 20 loss 0.2\nstep 40 loss 0.2\n"
         (VARIABLE + "push = tf.assign(shelf, tf.concat([k, shelf.value()], axis=0))\n", ["shelf"]),
         (VARIABLE + "push = shelf.assign(tf.concat([held, k], 0))\n", ["shelf"]),
         (VARIABLE + "push = tf.assign(shelf, tf.concat([held[8:], k], 0))\n", []),  # a ring
+        (KEPT.format("more = tf.concat([self.shelf, k], 0)"), ["self.shelf"]),
+        (KEPT.format("more = tf.concat([self.shelf, k], 0)[-64:]"), []),
+        (KEPT.format("more = tf.concat([self.other, k], 0)"), []),
+        (KEPT.format("more = tf.concat([self.shelf, k], 0)\n        more = more[-64:]"), []),
+        (
+            KEPT.format(
+                "more = tf.concat([self.shelf, k], 0)\n        if MOST:\n            more = more[-MOST:]"
+            ),
+            [],
+        ),
+        (
+            "MOST = int(os.environ.get('MOST', 0))\n"
+            + KEPT.format(
+                "more = tf.concat([self.shelf, k], 0)\n        if MOST:\n            more = more[-MOST:]"
+            ),
+            ["self.shelf"],
+        ),
         (VARIABLE + "push = tf.assign(shelf, tf.concat([held, k], 0)[-99:])\n", []),
         (VARIABLE + "push = tf.assign(shelf, tf.concat([held, k], -1))\n", []),  # columns
         (VARIABLE + "push = tf.assign(shelf, tf.concat([other, k], 0))\n", []),
@@ -108,3 +126,11 @@ def test_a_variable_that_is_assigned_its_own_value_and_more(part: str, grows: bo
         slugs = [each.remedy.slug for each in report.actions]
         assert slugs[0] == "ring-buffer" and not {"constant-shapes", "large-tensors-first"} & {*slugs}
         assert "tf.assign(shelf, tf.concat([shelf, x], 0)[-4608:]" in (report.actions[0].remedy.code or "")
+
+
+def test_a_line_that_only_makes_the_longer_rows_is_cut_where_it_stands() -> None:
+    line = "        more = tf.concat([self.shelf, k], axis=0)\n"
+    frame = 'Traceback (most recent call last):\n  File "train.py", line 3, in add\n' + line
+    text = KEPT.format(line.strip()) + frame + oom("9217,2048", "concat", on=CPU, by=HOST)
+    first = explained(text).actions[0].remedy
+    assert first.slug == "ring-buffer" and first.code == f"{line.strip()}[-4608:]"

@@ -133,3 +133,34 @@ def test_every_block_of_one_class_counts(named: str, most: str) -> None:
     assert finding and finding.because
     assert "the outputs of the code's 3 layers, " in finding.because
     assert f"take 56.00 MiB: most {most}" in finding.because
+
+
+TEACHER = "t = layers.Dense(1024, name='broad')(layers.Input((30000,)))\n"
+
+
+def test_weights_beside_the_outputs_are_told_where_they_are_much() -> None:
+    told = CODE.replace("model.fit", TEACHER + "model.compile(keras.optimizers.Adam())\nmodel.fit")
+    finding = found(told + dump(128, 700, 690) + oom(ASKED))
+    assert finding and finding.because
+    weights = 4 * (30000 * 1024 + 1024 + 9 * 3 * 16 + 16 + 9 * 16 * 64 + 64) * 4
+    assert f"and their weights with gradients and Adam's slots {weights / MIB:.2f} MiB (most `broad`)" in (
+        finding.because
+    )
+    small = found(told.replace("30000", "300") + dump(128, 700, 690) + oom(ASKED))
+    assert small and "weights" not in (small.because or "")
+
+
+@pytest.mark.parametrize(("named", "fires"), [("BATCH = 32", True), ("BATCH = 7", False), ("ROWS = 7", True)])
+def test_rows_that_are_no_multiple_of_the_named_batch_are_none(named: str, fires: bool) -> None:
+    code = CODE.replace("batch_size=32", "batch_size=n").replace("\nimage", f"\n{named}\nimage", 1)
+    assert (found(code + oom("37,128,128,64" if "7" in named else ASKED)) is not None) is fires
+
+
+def test_rows_that_a_line_has_joined_are_no_batch() -> None:
+    line = "    bank = tf.concat([bank, k], 0)\n"
+    frame = 'Traceback (most recent call last):\n  File "train.py", line 9, in step\n' + line
+    dense = CODE.replace(
+        "x = layers.Max", "y = layers.Dense(96)(layers.GlobalMaxPooling2D()(x))\nx = layers.Max"
+    )
+    assert found(dense.replace("batch_size=32", "") + frame + oom("300000,96", "concat")) is None
+    assert found(dense.replace("batch_size=32", "") + oom("300000,96", "net/dense/MatMul")) is not None

@@ -26,9 +26,14 @@ def lines(code: str) -> list[Line]:
 
 
 def test_numbers_that_lines_assign() -> None:
-    code = "batch = 32\nnodes, edges = 20_000, 600_000  # of the graph\nx = 3 + y\na, b = 4\nbatch = 64\n"
+    code = (
+        "batch = 32\nnodes, edges = 20_000, 600_000  # of the graph\nx = 3 + y\na, b = 4\nbatch = 64\n"
+        "width, rows = 8, int(os.environ.get('ROWS', 500))\ntop = int(os.getenv('TOP', '7'))\n"
+        "low, p = 5, 0.5\nc = int(f(x, 3))\nd = int(0.5)\n"
+    )
     named = {name: figure for name, (figure, _) in numbers_by_name(lines(code)).items()}
-    assert named == {"batch": 64, "nodes": 20_000, "edges": 600_000}
+    of_graph = {"batch": 64, "nodes": 20_000, "edges": 600_000}
+    assert named == {**of_graph, "width": 8, "rows": 500, "top": 7, "low": 5}
 
 
 def test_the_lines_that_assign_what_a_line_uses() -> None:
@@ -40,8 +45,8 @@ def test_the_lines_that_assign_what_a_line_uses() -> None:
 @pytest.mark.parametrize(
     ("around", "node", "named", "what"),
     [
-        ("num_nodes, num_edges = 20000, 600000\n", "net/message/MatMul", "num_edges = 20000", "edge"),
-        ("num_nodes = 600000\n" + GNN, "net/update/MatMul", "num_nodes = 600000", "node"),
+        ("num_nodes, num_edges = 20000, 600000\n", "net/message/MatMul", "`num_edges`, line 1", "edge"),
+        ("num_nodes = 600000\n" + GNN, "net/update/MatMul", "`num_nodes`, line 1", "node"),
         ("", "gnn2/concat", "", "edge or node"),
         ("", "gnn2/message/MatMul", "", "edge"),
         ("testing a graph network\n", "net/MatMul", "", "edge or node"),
@@ -59,6 +64,21 @@ def test_rows_of_a_graph_are_told_by_names_numbers_and_words(
 @pytest.mark.parametrize("around", ["", "num_nodes = 600000\n", "num_edges = 500000\n", "rows = 600000\n"])
 def test_other_rows_are_no_graphs(around: str) -> None:
     assert found(around + oom("600000,64", "net/MatMul"), "whole-graph-at-once") is None
+
+
+def test_few_nodes_are_a_graph_s_where_the_program_names_them_and_sums_messages() -> None:
+    names = "nodes, edges = 8000, int(os.environ.get('EDGES', 160_000))\n"
+    full = dump_by_size(8000 * 64 * 4, 200, (2, 99 * MIB), (1, 2 * MIB - 256))
+    text = full + oom("8000,64", "net/conv/UnsortedSegmentSum")
+    told = found(names + GNN + text, "whole-graph-at-once")
+    assert told is not None and told.because is not None and told.explains == 200 * MIB - 256
+    assert "each of the 160,000 edges (`edges`) takes 39.06 MiB" in told.because
+    slugs = [each.slug for each in told.remedies]
+    assert slugs == ["sparse-product", "sample-neighbours", "in-blocks"]
+    assert found(names + text, "whole-graph-at-once") is None
+    assert found(names.replace("8000", "8001") + GNN + text, "whole-graph-at-once") is None
+    largest = found(names + GNN.replace("segment_sum", "segment_max") + text, "whole-graph-at-once")
+    assert largest and "sparse-product" not in {each.slug for each in largest.remedies}
 
 
 def test_pairs_that_a_line_above_the_failing_one_made() -> None:

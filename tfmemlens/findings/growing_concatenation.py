@@ -238,11 +238,17 @@ def _bounded(name: str, request: Request) -> str | None:
     if _OF_STEPS.search(name):
         return None
     newest, text = f"tf.concat([{name}, x], 0)[-{_rows(request)}:]", request.failed.source_text or ""
+    if _INTO_ANOTHER.match(text) and "assign(" not in text and not text.strip().startswith(f"{name} "):
+        return f"{text.strip()}[-{_rows(request)}:]"
     if f"{name}.assign(" in text:
         return f"{name}.assign({newest})"
     if "assign(" in text:
         return f"tf.assign({name}, {newest}, validate_shape=False)"
     return f"{name} = {newest}"
+
+
+_INTO_ANOTHER = regex(r"\s*\w+ = [\w.]+\([^#]{1,80}\)\s*\Z")
+"""A whole line that gives the joined rows to a name of their own, for a later line to assign."""
 
 
 def _rows(request: Request) -> int:

@@ -4,8 +4,9 @@ What it means: training keeps the output of nearly every layer for the backward 
 the program that stands beside the log, or is quoted in it, states its layers and their sizes: so much each
 makes at the batch of the failure.
 When it fires: the code trains; its Keras layers, followed with an open batch, make the tensor that was asked
-for, at a batch that the failed shape then tells; nothing names what is in use; all outputs together, with the
-gradient of the largest, are at least two fifths of the limit, or of what is in use; no weights outweigh them.
+for, at a batch that the failed shape then tells; nothing names what is in use, and the line that failed joins
+no tensor to itself; all outputs together, with the gradient of the largest, are at least two fifths of the
+limit, or of what is in use; no weights outweigh them.
 What to do: a smaller batch (with gradient accumulation), a narrower layer where one makes most, half
 precision, recomputation, a smaller input.
 """
@@ -15,10 +16,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets, far_too_much, remedies
-from tfmemlens.findings.support.code_outputs import CodeOutput
+from tfmemlens.findings.support.code_outputs import CodeOutput, kernels_of
+from tfmemlens.findings.support.kept import joined_to_itself
 from tfmemlens.findings.support.outputs_in_training import outputs_of, outweighed, room_of
 from tfmemlens.findings.support.own_constant import own_batch, own_layers
+from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import enumerated, requests
+from tfmemlens.findings.support.weights import copies_in_code
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.tensor import format_shape
@@ -37,6 +41,8 @@ _NAMED = 2
 
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in list(requests(case))[:1]:
+        if joined_to_itself(request, case):
+            continue  # rows that have piled up are no batch
         made = outputs_of(case, moment, request)
         asked = next((each for each in made if each.asked), None)
         room = room_of(case, moment)
@@ -58,10 +64,12 @@ def _finding(
     whole = sum(each.bytes for each in made)
     batch, many = asked.shape[0], len(made)
     most = enumerated([f"{each.name} {human(each.bytes)}" for each in made[:_NAMED]])
-    what = (
+    of_all = (
         f"at a batch of {_told(case, moment, batch)} the outputs of the code's {many} layers, which"
-        f" training keeps for the backward pass, take {human(whole)}: most {most}"
+        f" training keeps for the backward pass, take {human(whole)}"
     )
+    weights = _weights(case, made, room)
+    what = f"{of_all} (most {made[0].name}){weights}" if weights else f"{of_all}: most {most}"
     return Finding(
         severity=Severity.CAUSE,
         headline=what,
@@ -85,6 +93,16 @@ def _finding(
         moment=index,
         account=True,
     )
+
+
+def _weights(case: Case, made: list[CodeOutput], room: int) -> str:
+    """What the weights of these layers take beside their outputs, as a clause; empty where it is little."""
+    times, with_them = copies_in_code(code_lines(case.capture.surroundings))
+    kernels = kernels_of(made)
+    whole = times * sum(weight.bytes for _, weight in kernels)
+    if not kernels or whole < _LARGE * max(room, sum(each.bytes for each in made)):
+        return ""
+    return f", and their weights {with_them} {human(whole)} (most {kernels[0][0].name})"
 
 
 def _told(case: Case, moment: Moment, rows: int) -> str:

@@ -62,13 +62,13 @@ def check(case: Case) -> Iterator[Finding]:
         explained = max(alike(moment) or need, _as_many_rows(moment, rows) if graph.stated else 0)
         of_edges = _has_a_row_for_each_edge(request, graph)
         what = _ROWS[of_edges]
-        named = f" (`{graph.stated.text.strip()}`, {graph.stated.place})" if graph.stated else ""
+        named = f" (`{graph.name}`, {graph.stated.place})" if graph.stated else ""
         several = case.capture.surroundings.shows("several graphs") if not graph.stated else None
         of_what = f"all graphs of a batch ({several.place} has several)" if several else "the whole graph"
         because = (
             f"{'most likely ' if graph.likely else ''}a graph network makes a row for each {what} of"
             f" {of_what} at once, {rows:,} rows{named}{_each(need, rows, explained)}"
-            f"{'' if several else '; there is no batch to halve'}"
+            f"{_of_messages(graph, need)}{'' if several else '; there is no batch to halve'}"
         )
         yield Finding(
             severity=Severity.CAUSE,
@@ -94,11 +94,12 @@ def _remedies(
     case: Case, graph: GraphRows, need: int, of_edges: bool | None, *, several: bool
 ) -> Iterator[Remedy]:
     """What helps where all rows are of one graph, or of those that are put together in a batch."""
+    of_edges = of_edges or graph.edges is not None
     if several:
         yield _FEW_GRAPHS
     if graph.likely:
         yield _FEWER
-    elif not _of_both_ends(case):
+    elif not (_of_both_ends(case) or _takes_no_sum(case)):
         yield from _of_edges(need, of_edges)
     if not several:
         yield SAMPLE
@@ -111,6 +112,17 @@ def _each(need: int, rows: int, explained: int) -> str:
     if need >= 16 * MIB:
         return f" of {human(need // rows)}"
     return f": blocks large enough for so many rows hold {human(explained)}"
+
+
+def _of_messages(graph: GraphRows, need: int) -> str:
+    """What a message of each edge takes that is as wide as the row of a node that failed."""
+    if graph.edges is None:
+        return ""
+    count, name = graph.edges
+    return (
+        f"; a message of the same width for each of the {count:,} edges (`{name}`) takes"
+        f" {human(need // graph.count * count)}"
+    )
 
 
 def _as_many_rows(moment: Moment, rows: int) -> int:
@@ -133,7 +145,9 @@ def _has_a_row_for_each_edge(request: Request, graph: GraphRows) -> bool | None:
     return bool(_FOR_EACH_EDGE.search(op) or _ENDS.search(code) or _OF_EDGES.search(named)) or None
 
 
-_GATHERED = regex(r"\A\s*(?P<name>[A-Za-z_]\w{0,60})\s*=[^=][^\n]{0,60}?\bgather\(")
+_GATHERED = regex(r"\A\s*(?P<names>[A-Za-z_][\w, ]{0,60}?)\s*=[^=][^\n]{0,60}?\bgather\(")
+_NAME = regex(r"[A-Za-z_]\w*")
+_NO_SUM = regex(r"(?:\b|_)segment_(?:max|min|prod|softmax)\w{0,4}\(")
 _JOINED = regex(r"\b(?:concat|concatenate|Concatenate\([^()]*\))\(\s*\[(?P<names>[^\]\[]{1,120})\]")
 
 
@@ -142,9 +156,17 @@ def _of_both_ends(case: Case) -> bool:
     with a matrix makes a message that depends on two rows.
     """
     code = [line.text for line in code_lines(case.capture.surroundings)]
-    gathered = {match["name"] for text in code if (match := _GATHERED.match(text))}
+    found = (match["names"] for text in code if (match := _GATHERED.match(text)))
+    gathered = {each for names in found for each in _NAME.findall(names)}
     joined = (match["names"] for text in code if (match := _JOINED.search(text)))
-    return any(len(gathered & {each.strip() for each in names.split(",")}) > 1 for names in joined)
+    return any(len(gathered & set(_NAME.findall(names))) > 1 for names in joined)
+
+
+def _takes_no_sum(case: Case) -> bool:
+    """Whether the program takes the largest or another part of the messages, which no product with a matrix
+    gives.
+    """
+    return any(_NO_SUM.search(line.text) for line in code_lines(case.capture.surroundings))
 
 
 def _of_edges(need: int, of_edges: bool | None) -> Iterator[Remedy]:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tfmemlens.findings.support.program_lines import batch_by_name
 from tfmemlens.model.case import Case
 from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import tensor_bytes
@@ -52,10 +53,11 @@ def code_outputs(case: Case, shape: Sequence[int | None] | None) -> list[CodeOut
     is a program.
     """
     told = case.capture.surroundings
-    program, stated = told.program(), told.setting("batch_size")
+    program, setting = told.program(), told.setting("batch_size")
     if not program or not shape or not all(shape):
         return []
-    if stated and stated[0].isdigit() and not _is_batch(shape[0] or 0, int(stated[0])):
+    stated = int(setting[0]) if setting and setting[0].isdigit() else batch_by_name(told)
+    if stated and not _is_batch(shape[0] or 0, stated):
         return []
     live = case.capture.live_model
     if live is not None and live.failed_batch and not _is_batch(shape[0] or 0, live.failed_batch):

@@ -24,6 +24,8 @@ _SUMS = regex(r"\b(?:unsorted_)?segment_(?:sum|mean|max|softmax)\w{0,4}\(|\btens
 """Messages of edges that are summed for the node where they end."""
 _MANY_ROWS = 50_000
 """From here on rows are rather a graph's than a batch's."""
+_FEWEST_STATED = 2000
+"""The same where the program names just as many nodes or edges, and passes messages between them."""
 _INTEGERS = ("int32", "int64")
 
 
@@ -36,6 +38,10 @@ class GraphRows:
     """The line that gives a name to as many: `num_edges = 600_000`."""
     of_edges: bool | None = None
     """Whether that name is of edges; None where nothing names them."""
+    name: str = ""
+    """That name."""
+    edges: tuple[int, str] | None = None
+    """Beside nodes how many edges the program names, and by which name."""
     likely: bool = False
     """Whether the text alone speaks of such networks: nothing ties the rows to one."""
 
@@ -43,7 +49,7 @@ class GraphRows:
 def rows_of_a_graph(request: Request, told: Surroundings) -> GraphRows | None:
     """How many nodes or edges of a graph the failed tensor has a row for; None where nothing tells of any."""
     shape = request.failed.shape
-    if request.fixed or not shape or not 2 <= len(shape) <= 3 or (shape[0] or 0) < _MANY_ROWS:
+    if request.fixed or not shape or not 2 <= len(shape) <= 3 or (shape[0] or 0) < _FEWEST_STATED:
         return None
     rows, failed = shape[0] or 0, request.failed
     named = " ".join(
@@ -52,11 +58,25 @@ def rows_of_a_graph(request: Request, told: Surroundings) -> GraphRows | None:
     sure = bool(_WORDS.search(named)) or edges_of(request) is not None
     code = code_lines(told)
     for name, (figure, line) in numbers_by_name(code).items():
-        if figure == rows and (_EDGES.search(name) or (_NODES.search(name) and (sure or _passes(code)))):
-            return GraphRows(rows, line, bool(_EDGES.search(name)))
+        of_edges = _EDGES.search(name) and (rows >= _MANY_ROWS or _passes(code))
+        of_nodes = _NODES.search(name) and (_passes(code) or (sure and rows >= _MANY_ROWS))
+        if figure == rows and (of_edges or of_nodes):
+            return GraphRows(rows, line, bool(_EDGES.search(name)), name, _edges_beside(code, name, rows))
+    if rows < _MANY_ROWS:
+        return None
     if sure or _passes(code):
         return GraphRows(rows)
     return GraphRows(rows, likely=True) if told.shows("graph network") else None
+
+
+def _edges_beside(code: tuple[Line, ...], name: str, rows: int) -> tuple[int, str] | None:
+    """The edges that the program names, where there are more of them than rows."""
+    named = [
+        (figure, each)
+        for each, (figure, _) in numbers_by_name(code).items()
+        if _EDGES.search(each) and each != name and figure > rows
+    ]
+    return named[0] if len(named) == 1 else None
 
 
 def _passes(code: tuple[Line, ...]) -> bool:

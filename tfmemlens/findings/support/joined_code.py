@@ -14,7 +14,7 @@ from typing import NamedTuple
 from tfmemlens.knowledge.kept_results import OF_A_LAYER
 from tfmemlens.knowledge.tree_values import last_name
 from tfmemlens.model.line import Line
-from tfmemlens.model.program import Program
+from tfmemlens.model.program import Program, Statement
 from tfmemlens.patterns import regex
 
 _JOINS = ("concat", "concatenate", "vstack", "hstack", "append")
@@ -72,15 +72,62 @@ def _variables_over_steps(program: Program) -> Iterator[tuple[str, Line]]:
         for statement, node in nodes
         if isinstance(node, ast.Call) and (update := _update(node)) is not None
     ]
+    made = _made_and_kept(nodes)
     grown = [
         (statement, node, name)
-        for statement, node, name, value in updates
-        if any(_stands_for(part, name, stands_for) for part in _parts(value))
+        for statement, at, name, value in updates
+        for node, joined in ((at, value), *made.get(ast.unparse(value), ()))
+        if any(_stands_for(part, name, stands_for) for part in _parts(joined))
     ]
     many = [name for _, _, name, _ in updates]
     for statement, node, name in grown:
         if many.count(name) == 1:
             yield name, statement.line_of(node)
+
+
+def _made_and_kept(nodes: Sequence[tuple[Statement, ast.AST]]) -> dict[str, list[tuple[ast.AST, ast.expr]]]:
+    """By a name the statements that give it its value; none of a name that something cuts, other than what a
+    switch of the program leaves out.
+    """
+    left_out = {
+        id(each)
+        for _, node in nodes
+        if isinstance(node, ast.If) and _is_off(node, nodes)
+        for each in ast.walk(node)
+    }
+    given: dict[str, list[tuple[ast.AST, ast.expr]]] = {}
+    for _, node in nodes:
+        if isinstance(node, ast.Assign) and id(node) not in left_out:
+            for target in node.targets:
+                for name in target.elts if isinstance(target, ast.Tuple) else [target]:
+                    given.setdefault(ast.unparse(name), []).append((node, node.value))
+    return {name: values for name, values in given.items() if len(values) == 1}
+
+
+def _is_off(node: ast.If, nodes: Sequence[tuple[Statement, ast.AST]]) -> bool:
+    """Whether a condition is a switch that the program sets to nothing: `CAP = 0`, `getenv("CAP")`."""
+    if not isinstance(node.test, ast.Name) or node.orelse:
+        return False
+    name = node.test.id
+    values = [
+        each.value
+        for _, each in nodes
+        if isinstance(each, ast.Assign) and any(ast.unparse(target) == name for target in each.targets)
+    ]
+    return len(values) == 1 and _is_nothing(values[0])
+
+
+def _is_nothing(value: ast.expr) -> bool:
+    if isinstance(value, ast.Constant):
+        return not value.value or value.value == "0"
+    if (
+        isinstance(value, ast.Call)
+        and last_name(value.func) in ("int", "bool", "get", "getenv")
+        and value.args
+    ):
+        read = last_name(value.func) in ("get", "getenv")
+        return (len(value.args) == 1 and read) or _is_nothing(value.args[-1])
+    return False
 
 
 def _update(call: ast.Call) -> tuple[str, ast.expr] | None:

@@ -43,6 +43,8 @@ _ASSIGNED = regex(
 """A variable that is joined to itself: `tf.assign(seen, tf.concat([seen, x], 0))`, `seen.assign(...)`."""
 _GATHERING = regex(r"\b(?P<call>streaming_concat)\((?![^#]{0,400}\bmax_size\s*=\s*[\w(])")
 """A metric that keeps what it is given of every batch; its variable is made anew, larger, when it is full."""
+_MAY_GROW = regex(r"\bassign\(|\bconcat(?:enate)?\(|\b[vh]stack\(")
+"""Code that may make a variable longer, there or in a line that follows."""
 _CUT = regex(r"\)\s*\[[^\]\[]{0,80}:[^\]\[]{0,80}\]")
 """What is joined is cut to a size: `tf.concat([queue, x], 0)[-4096:]`."""
 _TAPED = regex(r"\btape\b|loss|grad|training\s*=\s*True|\btrain")
@@ -143,10 +145,10 @@ def _is_cut(name: str, code: Sequence[Line]) -> bool:
 
 def joined_to_itself(request: Request, case: Case | None = None) -> str | None:
     """The name of a tensor that the failing line joins to itself, so that it grows each time; the line may
-    join a name that stands for the value of a variable.
+    join a name that stands for the value of a variable, and leave the assignment to a line that follows.
     """
     text = request.failed.source_text or ""
-    program = case.capture.surroundings.program() if case and "assign(" in text else None
+    program = case.capture.surroundings.program() if case and _MAY_GROW.search(text) else None
     if (name := _joined_name(text, request.failed.shape or ())) or not program:
         return name
     from tfmemlens.findings.support.joined_code import joined_over_steps

@@ -13,11 +13,18 @@ from tfmemlens.patterns import regex
 
 _NAME = regex(r"(?<![\w.])[A-Za-z_]\w{0,60}(?![\w.]|\s*[(=](?!=))")
 _ASSIGNS = regex(r"\A\s*(?P<name>[A-Za-z_]\w{0,60})\s*=(?!=)")
+_FIGURE = (
+    r"(?:\d[\d_]{0,14}|int\((?:os\.)?(?:environ\.get|getenv)\([^()]{0,40},\s*['\"]?\d[\d_]{0,14}['\"]?\)\)"
+    r"|[^,()\[\]{}#;=]{1,40})"
+)
 _NUMBERS = regex(
     r"\A\s*(?P<names>[A-Za-z_]\w{0,40}(?:\s*,\s*[A-Za-z_]\w{0,40}){0,8})\s*=\s*"
-    r"(?P<figures>\d[\d_]{0,14}(?:\s*,\s*\d[\d_]{0,14}){0,8})\s*(?:#.*|;.*)?\Z"
+    rf"(?P<figures>{_FIGURE}(?:\s*,\s*{_FIGURE}){{0,8}})\s*(?:#.*|;.*)?\Z"
 )
-"""`batch = 32`, `nodes, edges = 20_000, 600_000`: every name with its number."""
+"""`batch = 32`, `nodes, edges = 20_000, int(environ.get("EDGES", 600_000))`: every name with its value."""
+_BETWEEN = regex(r",(?![^()]*\))")
+"""A comma that is in no call."""
+_WHOLE = regex(r"(?:int\(.*[,\s]['\"]?)?(?P<number>\d[\d_]*)['\"]?\)*\Z")
 
 
 def code_lines(told: Surroundings) -> tuple[Line, ...]:
@@ -44,17 +51,31 @@ def definitions(text: str, code: Sequence[Line]) -> Iterator[Line]:
 
 
 def numbers_by_name(code: Sequence[Line]) -> dict[str, tuple[int, Line]]:
-    """Whole numbers that a line assigns to names, several at once, too; the last one of a name counts."""
+    """Whole numbers that a line assigns to names, several at once, too, or takes where the environment says
+    nothing; the last one of a name counts.
+    """
     named: dict[str, tuple[int, Line]] = {}
     for line in code:
         match = _NUMBERS.match(line.text)
         names = [each.strip() for each in match["names"].split(",")] if match else []
-        figures = [int(each.replace("_", "")) for each in match["figures"].split(",")] if match else []
-        if len(names) == len(figures):
-            named.update((name, (figure, line)) for name, figure in zip(names, figures, strict=True))
+        figures = [each.strip() for each in _BETWEEN.split(match["figures"])] if match else []
+        if len(names) != len(figures):
+            continue
+        for name, figure in zip(names, figures, strict=True):
+            if number := _WHOLE.match(figure):
+                named[name] = int(number["number"].replace("_", "")), line
     return named
 
 
+def batch_by_name(told: Surroundings) -> int | None:
+    """What the program gives to the one name that says it is the batch, `BATCH = 64`."""
+    if not told.program():
+        return None
+    named = {figure for name, (figure, _) in numbers_by_name(code_lines(told)).items() if _BATCH.match(name)}
+    return named.pop() if len(named) == 1 else None
+
+
+_BATCH = regex(r"(?i)(?:train_?)?batch(?:_?size)?\Z|BS\Z")
 _SPENT = (
     r"(?:batch_?size\s*=\s*|\.batch\(\s*){0}\b",
     r"\brange\([^()]{{0,40}}(?:\([^()]*\))?[^()]{{0,40}},\s*{0}\s*\)",
