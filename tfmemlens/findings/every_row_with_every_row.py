@@ -5,7 +5,8 @@ prediction is enough. With some 100,000 rows that is more than any device holds.
 When it fires: a request of JAX's beyond the device (or any device, where none is known; on the CPU of 32 GiB
 or more), without a list of buffers, is n x n values to the byte, with an n of 16,384 or more that can hardly
 be chance; or the text states an n whose square is the request but for a thousandth, which is what else the
-program needs.
+program needs. Where the program names two numbers of 1,000 and more of which every pair has whole numbers in
+the request, it is of these two.
 What to do: print the shapes of what is combined, and drop the axis of length 1. Where pairs are meant, go
 through them in blocks; a Gaussian process takes fewer rows or an approximation.
 """
@@ -13,8 +14,11 @@ through them in blocks; a Gaussian process takes fewer rows or an approximation.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
+from typing import NamedTuple
 
 from tfmemlens.findings.support import jax_lines, use_of_pairs
+from tfmemlens.findings.support.program_lines import code_lines, numbers_by_name
 from tfmemlens.findings.support.rows import device_limit, lists_buffers, on_host, requests
 from tfmemlens.findings.support.situation import JAX, framework_of
 from tfmemlens.findings.support.stated_sizes import (
@@ -26,10 +30,11 @@ from tfmemlens.findings.support.stated_sizes import (
     stated_square,
 )
 from tfmemlens.findings.support.xla_arena.facts import LARGEST_DEVICE
-from tfmemlens.model.case import Case
+from tfmemlens.model.case import Case, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
-from tfmemlens.units import GIB, square_side
+from tfmemlens.units import GIB, human, square_side
 
 BASIS = Basis.SHAPE
 EXPLAINS = "the request"
@@ -54,7 +59,13 @@ def check(case: Case) -> Iterator[Finding]:
         square = stated[:2] if stated else _square(need)
         on_cpu = on_host(moment) and "CPU" in (request.failed.device or "")
         most = _MUCH_ON_THE_HOST if on_cpu else LARGEST_DEVICE
-        if square is None or (stated is None and need <= (limit.high if limit else most)):
+        if stated is None and need <= (limit.high if limit else most):
+            continue
+        named = None if stated or made else _named_pairs(case, need)
+        if named:
+            yield _of_named(index, request, need, named)
+            continue
+        if square is None:
             continue
         side, dtype = square[0], square[1]
         if dtype == "float64" and not (on_cpu or _has_64_bits(case)):
@@ -85,6 +96,60 @@ def check(case: Case) -> Iterator[Finding]:
         )
 
 
+class _Pairs(NamedTuple):
+    """Two numbers of the program, the larger first, of which each pair takes so many bytes."""
+
+    rows: tuple[str, int, Line]
+    others: tuple[str, int, Line]
+    each: int
+
+
+def _named_pairs(case: Case, need: int) -> _Pairs | None:
+    """The only two numbers that the program names of which every pair has whole numbers in the request."""
+    numbers = numbers_by_name(code_lines(case.capture.surroundings))
+    large = [(name, figure, line) for name, (figure, line) in numbers.items() if figure >= _LEAST_NAMED]
+    found = [
+        _Pairs(rows, others, need // (rows[1] * others[1]))
+        for rows, others in combinations(sorted(large, key=lambda each: -each[1]), 2)
+        if need % (_FLOAT * rows[1] * others[1]) == 0 and need <= _MOST_OF_A_PAIR * rows[1] * others[1]
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+_LEAST_NAMED, _MOST_OF_A_PAIR = 1000, 256
+"""A smaller number is a side by chance; so many bytes are an array of a few numbers, or a few arrays."""
+
+
+def _of_named(index: int, request: Request, need: int, pairs: _Pairs) -> Finding:
+    (name, rows, line), (other, many, beside), each = pairs
+    arrays = "an array" if each == _FLOAT else "arrays"
+    what = (
+        f"it is, to the byte, {each} bytes for each pair of {rows:,} (`{name}`) and {many:,} (`{other}`), so"
+        f" most likely {arrays} with a value for every row of one with every row of the other"
+    )
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=what,
+        because=what,
+        explains=need,
+        evidence=(
+            Evidence("the message", request.failed.line),
+            Evidence(f"`{name}`", line),
+            *((Evidence(f"`{other}`", beside),) if beside != line else ()),
+        ),
+        remedies=(
+            Remedy(
+                f"go through the {many:,} of `{other}` in blocks, and reduce each block over the {rows:,} at"
+                f" once: 1,024 of them take {human(1024 * rows * each)}",
+                "y = jax.lax.map(f, x, batch_size=1024)   # f of one of them against all others",
+                slug="in-blocks",
+            ),
+        ),
+        moment=index,
+    )
+
+
+_FLOAT = 4
 _MUCH_ON_THE_HOST = 32 * GIB
 """So much at once is no part of what a program on the CPU usually holds."""
 

@@ -16,10 +16,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.code_outputs import CodeOutput, code_outputs
 from tfmemlens.findings.support.given_whole import GivenWhole, held_alone, held_whole
+from tfmemlens.findings.support.program_lines import code_lines, numbers_by_name
 from tfmemlens.findings.support.rows import (
     LEAST_OF_A_DEVICE,
     all_in_use,
@@ -36,6 +38,7 @@ from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
+from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.model.what_if import Shrunk
 from tfmemlens.patterns import regex
@@ -79,11 +82,17 @@ def check(case: Case) -> Iterator[Finding]:
         made = _made_by_the_code(case, request, low, high)
         if made is None and chunk.size_bytes < _SHARE * all_in_use(moment):
             continue  # one of several, which nothing names
+        wide = None if made or again else _named_width(case, request, low, high)
         tensor = f"one tensor of {range_}"
         meaning = ", and a second one as large was requested" if again else _guess(request, low, high)
         if made:
             shape = format_shape(made.shape)
             meaning = f", most likely what {made.named_with_line} makes: {shape}, {human(made.bytes)}"
+        elif wide:
+            meaning = (
+                f", most likely {format_shape((wide.rows, wide.width))}: `{wide.name}` ({wide.line.place})"
+                f" numbers for each of the {wide.rows:,} rows"
+            )
         yield Finding(
             severity=Severity.CAUSE,
             headline=f"one block of {size}, {of_all} of what is in use, holds {tensor}{meaning}",
@@ -95,10 +104,56 @@ def check(case: Case) -> Iterator[Finding]:
                 " than the tensor's own size and less than 128 MiB."
             ),
             remedies=tuple(
-                _of_layer(case, moment, made) if made else _of_a_tensor(case, moment, meaning, high)
+                _of_layer(case, moment, made)
+                if made
+                else (_of_width(case, moment, wide) if wide else _of_a_tensor(case, moment, meaning, high))
             ),
             moment=index,
         )
+
+
+class _Wide(NamedTuple):
+    """A matrix of as many rows as failed, and of as many columns as the program names."""
+
+    rows: int
+    width: int
+    name: str
+    line: Line
+
+
+def _named_width(case: Case, request: Request, low: int, high: int) -> _Wide | None:
+    """The one number of the program that makes a tensor of the block's size of the rows that failed: logits
+    of a vocabulary, whose gradient towards the layer before them fails next.
+    """
+    shape = [size or 0 for size in request.failed.shape or ()]
+    rows = math.prod(shape[:-1])
+    item = (request.failed.tensor_bytes or 0) // max(rows * shape[-1], 1) if shape else 0
+    if not item or rows < _FEWEST_ROWS:
+        return None
+    numbers = numbers_by_name(code_lines(case.capture.surroundings))
+    found = [
+        _Wide(rows, figure, name, line)
+        for name, (figure, line) in numbers.items()
+        if figure >= _LEAST_WIDTH and low <= rows * figure * item <= high
+    ]
+    return found[0] if len({each.width for each in found}) == 1 else None
+
+
+_FEWEST_ROWS, _LEAST_WIDTH = 16, 1000
+
+
+def _of_width(case: Case, moment: Moment, wide: _Wide) -> Iterator[Remedy]:
+    """Fewer rows at once, or a loss that makes no number for each column."""
+    yield from remedies.offered(case, moment, "smaller-batch")
+    yield Remedy(
+        f"or compute the {wide.width:,} numbers of `{wide.name}` and their loss for a part of the rows at a"
+        " time, and let the backward pass compute each part again; where they are the scores of a vocabulary"
+        " or of classes, a sampled loss never makes all of them",
+        "tf.nn.sampled_softmax_loss(weights, biases, labels, inputs, num_sampled=1024, num_classes="
+        f"{wide.name})",
+        slug="sampled-loss",
+    )
+    yield Remedy(f"or lower `{wide.name}` ({wide.line.place})", slug="smaller-vocabulary")
 
 
 def _of_a_name(moment: Moment, index: int, known: GivenWhole) -> Finding:
