@@ -71,3 +71,31 @@ def test_a_regulariser_of_the_programs_table(keyword: str, node: str, told: bool
 def test_keras_3_makes_it_dense_without_a_regulariser() -> None:
     text = "TensorFlow version: 2.17.0\n" + SHOP.format(PENALTY) + oom("250000,72", "AddN_1/inputs_1")
     assert RULE not in {each.rule for each in explained(text).findings}
+
+
+FACTORS = """
+import tensorflow.compat.v1 as tf
+goods = tf.get_variable("goods", [250_000, 72])
+rows = tf.nn.embedding_lookup(goods, ids)
+loss = bpr + 1e-6 * {}
+step = tf.train.MomentumOptimizer(0.05, 0.9).minimize(loss)
+"""
+
+
+@pytest.mark.parametrize(
+    ("penalty", "told"),
+    [
+        ("tf.nn.l2_loss(goods)", True),
+        ("tf.add_n([tf.nn.l2_loss(v) for v in tf.trainable_variables()])", True),
+        ("tf.add_n([tf.nn.l2_loss(v) for v in tf.trainable_variables() if 'w' in v.name])", False),
+        ("tf.nn.l2_loss(rows)", False),
+    ],
+)
+def test_a_loss_that_reads_the_whole_table_makes_its_gradient_dense(penalty: str, told: bool) -> None:
+    report = explained(FACTORS.format(penalty) + oom("250000,72", "gradients/AddN/inputs_1"))
+    found = [each for each in report.findings if each.rule == RULE]
+    assert bool(found) is told
+    if told:
+        assert "`l2_loss` of the table 250,000 x 72 (line 5)" in found[0].headline
+        assert "give `l2_loss` what the lookup returned" in report.actions[0].remedy.text
+        assert "dense-embedding-gradient" not in {each.rule for each in report.findings}

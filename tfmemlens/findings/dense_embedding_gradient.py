@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets, remedies
+from tfmemlens.findings.support.penalised_table import penalised_table
 from tfmemlens.findings.support.rows import alike, place, requests, tensor_text
 from tfmemlens.findings.support.weights import optimizer_of
 from tfmemlens.model.attribution import Phase
@@ -60,8 +61,9 @@ def check(case: Case) -> Iterator[Finding]:
             or "Initializer" in name
             or _OWN_SEGMENTS.search(failed.source_text or "")
             or _MADE.search(failed.node or "")
+            or penalised_table(case, request)
         ):
-            continue
+            continue  # of a table under a penalty, penalty-on-weights tells what makes it dense
         need = failed.tensor_bytes or 0
         table = "the embedding" if _EMBEDDING.search(name) else "a gathered table, such as an embedding"
         comma = "," if "," in table else ""

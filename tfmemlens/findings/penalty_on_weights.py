@@ -28,6 +28,7 @@ BASIS = Basis.SHAPE
 EXPLAINS = "what was requested, and held tensors of the same size"
 
 _LEAST_ROWS, _LEAST_BYTES = 5000, 8 * MIB
+_A_LOSS = "l2_loss"
 _LINE = regex(r"\bl2_loss\(|\bregulari[sz]ers?\b|_regulari[sz]er\b")
 
 
@@ -77,8 +78,11 @@ def _of_the_code(index: int, moment: Moment, request: Request, keyword: str, lin
         " is dense: the lookup's few rows are made as large as the table, too, and both are added up,"
         " whatever the batch"
     )
+    off = (
+        f"take `{keyword}` off the table" if keyword != _A_LOSS else "give `l2_loss` what the lookup returned"
+    )
     rows_alone = Remedy(
-        f"penalise only the rows that a batch looks up: take `{keyword}` off the table"
+        f"penalise only the rows that a batch looks up: {off}"
         + (", and penalise the layer's output" if keyword == OF_KERAS else ""),
         "Embedding(rows, width, activity_regularizer=regularizers.l2(1e-6))   # divided by the batch"
         if keyword == OF_KERAS
@@ -105,7 +109,7 @@ def _of_the_code(index: int, moment: Moment, request: Request, keyword: str, lin
             ),
         ),
         moment=index,
-        rules_out=("lower-constant", "smaller-batch", "smaller-table"),
+        rules_out=("lower-constant", "smaller-batch", "smaller-table", "table-on-host"),
     )
 
 

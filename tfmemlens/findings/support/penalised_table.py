@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 
+from tfmemlens.knowledge.tree_values import last_name
 from tfmemlens.model.attribution import Phase
 from tfmemlens.model.case import Case, Request
 from tfmemlens.model.line import Line
+from tfmemlens.model.program import Program
 from tfmemlens.patterns import regex
 
 OF_KERAS = "embeddings_regularizer"
@@ -17,8 +19,8 @@ _SUMS = regex(r"(?:\A|/)AddN(?:_\d+)?(?:/inputs_\d+)?\Z")
 
 
 def penalised_table(case: Case, request: Request) -> tuple[str, Line] | None:
-    """The keyword and line of the penalty on the one table of this shape, where a gradient or an update of it
-    was asked for; trees are read only where there is a program.
+    """The keyword or function and the line of the penalty on the one table of this shape, where a gradient or
+    an update of it was asked for; trees are read only where there is a program.
     """
     failed = request.failed
     works = _SUMS.search(failed.node or "") or request.owner.phase in (Phase.GRADIENT, Phase.OPTIMIZER)
@@ -39,4 +41,31 @@ def penalised_table(case: Case, request: Request) -> tuple[str, Line] | None:
         if keyword.arg in _PENALTIES
         and not (isinstance(keyword.value, ast.Constant) and not keyword.value.value)
     ]
+    found += [("l2_loss", line) for line in _summed(program, lines)]
     return found[0] if len(found) == 1 else None
+
+
+def _summed(program: Program, lines: set[Line]) -> list[Line]:
+    """The lines in which a loss reads a whole variable that one of these lines makes, or all variables."""
+    nodes = [(statement, node) for statement in program for node in statement.nodes]
+    names = {
+        ast.unparse(target)
+        for statement, node in nodes
+        if isinstance(node, ast.Assign) and statement.line_of(node) in lines
+        for target in node.targets
+    }
+    given = (
+        (statement.line_of(node), ast.unparse(node.args[0]))
+        for statement, node in nodes
+        if isinstance(node, ast.Call) and last_name(node.func) == "l2_loss" and node.args
+    )
+    found = [line for line, what in given if what in names]
+    everywhere = (
+        statement.line_of(node)
+        for statement, node in nodes
+        if isinstance(node, ast.ListComp | ast.GeneratorExp)
+        and "l2_loss(" in ast.unparse(node.elt)
+        and "trainable_" in ast.unparse(node.generators[0].iter)
+        and not node.generators[0].ifs
+    )
+    return [*dict.fromkeys([*found, *everywhere])][:1] if lines else []
