@@ -135,3 +135,36 @@ def test_a_count_of_batches_is_no_length(name: str) -> None:
 @pytest.mark.parametrize("name", ["n_steps", "max_tokens", "num_frames", "frames", "my_num_words_kept"])
 def test_a_count_of_steps_of_a_sample_is(name: str) -> None:
     assert meaning_of(name) is not Meaning.BATCH
+
+
+@pytest.mark.parametrize(
+    ("shape", "sizes"),
+    [
+        # rows of attention and what each head is wide are no sides of an image
+        ((64, 256, 8, 256), {"image_size": 1024}),
+        ((64, 256, 8, 256), {"image_size": 256}),
+    ],
+)
+def test_sides_of_an_image_stand_side_by_side(
+    shape: tuple[int, ...], sizes: dict[str, int | tuple[int, ...]]
+) -> None:
+    assert not any(each.meaning is Meaning.IMAGE for each in named_sizes(shape, stated(**sizes)))
+
+
+@pytest.mark.parametrize(
+    ("says", "named"),
+    [
+        ("image: 1024", True),
+        ("Patches per image: 1024", False),
+        ("tokens in each image: 1024", False),
+    ],
+)
+def test_what_is_counted_for_each_image_is_no_size_of_it(says: str, named: bool) -> None:
+    text = f"{says}\n{oom('16,256,256,64', 'model/conv/Conv2D')}"
+    assert ("1024 (`image`, line 1) / 4" in explained(text).verdict) is named
+
+
+@pytest.mark.parametrize(("node", "named"), [("model/up/Conv2D", True), ("model/mha/einsum/Einsum", False)])
+def test_products_of_matrices_have_no_sides(node: str, named: bool) -> None:
+    text = f"image_size = 256\n{oom('32,8,256,256', node)}"
+    assert ("`image_size` (line 1)" in explained(text).verdict) is named

@@ -42,7 +42,7 @@ def check(case: Case) -> Iterator[Finding]:
         need = request.failed.tensor_bytes
         if framework_of(case) != TENSORFLOW or need is None or need < _LEAST_BYTES or _is_weight(request):
             continue
-        named = named_sizes(request.failed.shape, case.capture.surroundings)
+        named = _of_the_op(request, named_sizes(request.failed.shape, case.capture.surroundings))
         composed = any(each.times for each in named)
         if not composed and _part(named, request.failed.shape or ()) < _LEAST_PART:
             continue
@@ -59,6 +59,16 @@ def check(case: Case) -> Iterator[Finding]:
             remedies=tuple(_remedies(case, moment, named, need)),
             moment=index,
         )
+
+
+_OF_MATRICES = regex(r"(?i)einsum|batch_?mat_?mul")
+
+
+def _of_the_op(request: Request, named: Sequence[NamedSize]) -> Sequence[NamedSize]:
+    """Without sides of an image where matrices were multiplied, whose rows and columns are no such sides."""
+    if not _OF_MATRICES.search(f"{request.failed.node} {request.failed.op}"):
+        return named
+    return [each for each in named if each.meaning is not Meaning.IMAGE]
 
 
 def _is_weight(request: Request) -> bool:

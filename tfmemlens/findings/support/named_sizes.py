@@ -141,7 +141,15 @@ def named_sizes(shape: Sequence[int | None] | None, told: Surroundings) -> tuple
         for axis, size in enumerate(shape)
         if size and (size >= _LEAST or (axis == 0 and size > 1))
     )
-    return tuple(_without_channels([each for each in candidates if each], len(shape)))
+    known = _without_channels([each for each in candidates if each], len(shape))
+    return tuple(_of_one_image(list(known)))
+
+
+def _of_one_image(named: Sequence[NamedSize]) -> Iterator[NamedSize]:
+    """Without sides that do not stand side by side: rows and features of attention."""
+    sides = {each.axis for each in named if each.meaning is Meaning.IMAGE}
+    apart = len(sides) > 1 and not any(axis + 1 in sides for axis in sides)
+    yield from (each for each in named if not (apart and each.meaning is Meaning.IMAGE))
 
 
 def _without_channels(named: Sequence[NamedSize], rank: int) -> Iterator[NamedSize]:

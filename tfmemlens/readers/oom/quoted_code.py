@@ -206,9 +206,15 @@ def _sizes(text: str, line: Line) -> Iterator[StatedSize]:
             yield StatedSize("", (figure,), line)
 
 
+_OF_EACH = regex(r"(?i)\b(?:per|(?:for|in|of|on) (?:each|every|one|an?)) \Z")
+"""Before a word that a number is counted for: `patches per image: 1024` is no size of the image."""
+
+
 def _is_name(match: re.Match[str]) -> bool:
-    """Whether the word before a number names it: `batch: 8`, `max_len 512`, not `has 8`."""
+    """Whether the word before a number names it: `batch: 8`, `max_len 512`, not `has 8`, `per image: 8`."""
     name = match["name"]
+    if _OF_EACH.search(match.string, 0, match.start()):
+        return False
     return (
         bool(match.groupdict().get("mark", "=")) or "_" in name or len(name) == 1 or name.lower() in _OF_SIZES
     )
