@@ -228,3 +228,35 @@ def test_a_cure_is_no_second_way_to_compare(told: str, cured: bool) -> None:
     texts = [each.remedy.text for each in pipeline.explain(text).actions]
     assert any(each.startswith("stay with what line 2 says ends it") for each in texts) is cured
     assert not any(each.startswith("compare ") for each in texts)
+
+
+_REFUSED = "I cuda_driver.cc:830] failed to allocate 2.10G (2254857728 bytes) from device: {}\n"
+
+
+@pytest.mark.parametrize(
+    ("after", "ended"),
+    [
+        ("But I still get an error:", False),
+        ("However, the kernel still crashes:", False),
+        ("Now another problem:", False),
+        ("I still think that it belongs into the docs.", True),
+        ("Thanks!", True),
+    ],
+)
+def test_a_cure_that_leaves_a_failure_is_none(after: str, ended: bool) -> None:
+    text = f"# Memory runs out in Keras\n\nRAM grows with each epoch.\nCalling f() solved it. {after}\n"
+    slugs = [action.remedy.slug for action in pipeline.explain(text).actions]
+    assert ("what-ended-it" in slugs) is ended
+
+
+def test_another_writer_takes_no_cure_back() -> None:
+    text = "# Memory runs out in Keras\nCalling f() solved it.\n\nother wrote:\nIt still leaks, RAM grows.\n"
+    assert any(action.remedy.slug == "what-ended-it" for action in pipeline.explain(text).actions)
+
+
+@pytest.mark.parametrize(("left", "verdict"), [(" But I still cannot train:", False), ("", True)])
+def test_a_heading_that_was_ended_is_no_verdict(left: str, verdict: bool) -> None:
+    refused = _REFUSED.format("CUDA_ERROR_OUT_OF_MEMORY: out of memory")
+    title = "# Could not create cudnn handle: CUDNN_STATUS_ALLOC_FAILED"
+    text = f"{title}\n\nSetting growth fixed this.{left}\n{refused}"
+    assert ("cuDNN" in pipeline.explain(text).verdict) is verdict

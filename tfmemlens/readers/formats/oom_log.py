@@ -53,7 +53,7 @@ from tfmemlens.readers.oom.repeats import Repeats
 from tfmemlens.readers.oom.report import ReportCollector
 from tfmemlens.readers.oom.rules import FIRST, LAST, Era, narrow
 from tfmemlens.readers.oom.run import RunCollector
-from tfmemlens.readers.oom.same_failure import IncidentDraft, Joiner, Part, first_line
+from tfmemlens.readers.oom.same_failure import IncidentDraft, Joiner, Part, first_line, is_title
 from tfmemlens.readers.oom.sentence import OomMessage, SentenceCollector, Standing
 from tfmemlens.readers.oom.size_rows import Found, SizeRows
 from tfmemlens.readers.oom.surroundings import SurroundingsCollector
@@ -298,6 +298,7 @@ class _Stream:
         if CUDNN_VERSION in self.surroundings.elsewhere:
             self.disguises.drop_unexplained_libraries()
         self.disguises.drop_cut_titles()
+        self._drop_ended_title()
         joiner = Joiner(self.rank, self.log_below)
         if not (
             self.sentences.finished
@@ -330,6 +331,14 @@ class _Stream:
             return drafts
         self.disguises.finished.clear()
         return []
+
+    def _drop_ended_title(self) -> None:
+        """Forget the heading's failure where words say that it was ended, and what is left stands below."""
+        left = self.surroundings.contrasts.left
+        parts: list[Part] = [*self.sentences.finished, *self.disguises.finished]
+        if left and any(first_line(part).number > left.number for part in parts):
+            known = self.disguises.finished
+            self.disguises.finished = [part for part in known if not is_title(part.line)]
 
     def _told_without_message(self) -> None:
         """Take what stands for a message where there is none: a tensor in words, the exception's name."""

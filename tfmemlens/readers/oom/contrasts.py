@@ -330,6 +330,16 @@ _DID = regex(
 )
 _FOUND = regex(r"(?i)\bfound (?:a|the|my) (?:\w+ )?(?:solution|workaround|fix)\b")
 """What was done stands in the next sentence."""
+_STILL = regex(
+    r"(?i)\A\W*(?:(?:but|however|yet|though|and|unfortunately|sadly|now)\b[ ,]{1,2}){0,2}"
+    r"(?:(?:i|we)(?:'m| am| are)? still (?:(?:can|could|do|did|am|are)(?: ?not|n['\u2019]?t)|get|got|have"
+    r"|see|face|run|hit|unable|experienc)\w*"
+    r"|(?:it|this|that|(?:the |my )?\w+) (?:still (?:fail|crash|die|leak|grow|increas|happen|occur|run|get"
+    r"|does|hang|stop|exist|persist|remain)|persists?\b|remains?\b)\w*"
+    r"|(?:(?:the )?same|another|a different|a new|the next) (?:\w+ ){0,2}?(?:error|issue|problem|leak"
+    r"|crash)\b)"
+)
+"""How the sentence begins that follows a cure which left the failure that is asked about."""
 _BACK = regex(
     r"(?i)\b(?:this|it|that|the|same) (?:\w+ ){0,2}?(?<!not )(?<!n't )(?<!never )(?:happen|occurr?"
     r"|appear)(?:s|ed)"
@@ -462,6 +472,10 @@ class ContrastCollector:
         """Settings that prose names: each value with whether the run fails with it."""
         self._in_code: dict[str, set[str]] = {}
         """Switches of the quoted code, `persistent=True`: what its writer runs."""
+        self.left: Line | None = None
+        """Where it says that a failure is left, after another one was ended."""
+        self._after_a_cure = 0
+        """The number of the line whose last sentence says what ended it."""
         self._before = ""
         """The sentence before, in which `this line` was named."""
         self._open = ("", 0)
@@ -551,9 +565,13 @@ class ContrastCollector:
             self._works = _in_short(works or sentence), line
         if told.elsewhere and not self._elsewhere:
             self._elsewhere = _in_short(told.elsewhere), line
-        if told.again:
+        left = told.still and self._after_a_cure and line.number - self._after_a_cure <= 1
+        if left:
+            self.left = line
+        if told.again or left:
             self._facts = {name: at for name, at in self._facts.items() if not name.startswith(ENDED_BY)}
             self._works = None
+        self._after_a_cure = line.number if fixed or works else 0
         self._quote(CHANGED, told.changed, sentence, line)
         self._quote(SUSPECTED, told.suspects, told.suspects, line)
         if told.asks:
@@ -628,6 +646,8 @@ class _Told(NamedTuple):
     """Whether its writer changed something."""
     again: bool
     """Whether it is back, whatever ended it before."""
+    still: bool
+    """Whether it says that it fails all the same, after what the sentence before says ended something."""
     changed: bool
     """Whether it says what was changed before it began."""
     suspects: str
@@ -665,7 +685,7 @@ def _told(sentence: str) -> _Told:
     )
     return _Told(
         fixed, works, elsewhere, bool(caused), bool(asks or _FOUND.search(sentence)), bool(did),
-        bool(_BACK.search(sentence)), bool(changed), suspects, own, without,
+        bool(_BACK.search(sentence)), bool(_STILL.match(sentence)), bool(changed), suspects, own, without,
         tuple(clauses),
     )  # fmt: skip
 
