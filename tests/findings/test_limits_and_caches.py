@@ -240,3 +240,35 @@ def test_protobufs_limit_on_a_constant() -> None:
         "libprotobuf ERROR: Cannot allocate buffer larger than kint32max for StringOutputStream.\n"
     )
     assert report.verdict.startswith("No lack of memory: a constant or data set is larger than the 2 GiB")
+
+
+@pytest.mark.parametrize(
+    ("shape", "node", "cached"),
+    [
+        ("480,640,3", "convert/Cast", True),  # one image, as the pipeline makes it
+        ("32,112,112,64", "net/conv2d/Relu", False),  # of a step that runs on the CPU
+    ],
+)
+def test_a_cache_in_ram_is_named_where_an_element_fails(shape: str, node: str, cached: bool) -> None:
+    text = "ds = ds.map(load).repeat().batch(8)\nds = ds.cache()\n" + oom(shape, node, on=CPU, by="mklcpu")
+    report = explained(text)
+    assert ("cache() (line 2)" in report.verdict) is cached
+    assert ("cache-to-file" in slugs(report)) is cached
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("ds = ds.cache().batch(8)", True),
+        ("Is it something like ds.cache().batch(8)?", False),
+        ("You could write ds.cache().batch(8) there.", False),
+    ],
+)
+def test_a_cache_that_is_only_asked_for_keeps_nothing(line: str, told: bool) -> None:
+    assert ("cache()" in explained(f"RAM grows in TensorFlow until it is killed.\n{line}").verdict) is told
+
+
+def test_a_cache_in_a_file_is_no_array_of_all_samples() -> None:
+    report = explained("# tf.data: ds.cache('/data/c') loads the whole dataset into memory")
+    assert "cache-to-file" in slugs(report)
+    assert "map-the-file" not in slugs(report)

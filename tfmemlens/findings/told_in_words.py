@@ -226,7 +226,7 @@ def check(case: Case) -> Iterator[Finding]:
         return  # the table says which line took it
     if grows is None and any(line == end and speaks_of_memory(end) for _, end in told.ends):
         return  # no words of the writer: a program's line, which nobody knows
-    if likely and caches(told, line, grows) and likely.line != line:
+    if likely and (CACHE.search(likely.line.text) or (caches(told, line, grows) and likely.line != line)):
         likely = None  # code that caches says more than words of another line
     if grows is None and asked_beside_an_error(told, line):
         yield _of_a_question(told, line)
@@ -1028,7 +1028,7 @@ def _remedies(
         yield OTHER_RELEASES
     yield from of_constructs(case)
     of_a_file = False
-    if cached := caches(told, line, grows):
+    if where != DEVICE and (cached := caches(told, line, grows)):
         of_a_file = "(" in cached and not cached.endswith("()")
         yield _CACHE_OF_A_FILE if of_a_file else WITHOUT_CACHE
     elif host and (_SHUFFLE.search(line.text) or told.pipeline_buffers):

@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support import remedies, samples
 from tfmemlens.findings.support.kernel_gradients import layer_of_each_sample
 from tfmemlens.findings.support.kills import another_program
 from tfmemlens.findings.support.one_hot import BESIDE_A_TABLE, by_index, meets_a_table
@@ -228,7 +228,7 @@ def _of_text(
     failed = request.failed
     by_op = Agreement.OP in idiom.told and idiom.op is not None and bool(idiom.op.search(_names(failed)))
     by_op = by_op and (idiom.of is not Of.WEIGHT or _is_weight(request))
-    in_ram = Agreement.RAM in idiom.told and failed.kind is RequestKind.HOST and on_host(moment)
+    in_ram = Agreement.RAM in idiom.told and on_host(moment) and _is_of_ram(idiom, failed)
     by_number = Agreement.NUMBER in idiom.told and failed.shape is not None
     quoted = Agreement.TEXT in idiom.told and not in_ram
     if not (by_op or in_ram or by_number or quoted):
@@ -245,6 +245,14 @@ def _of_text(
         if by_op or in_ram or quoted:
             return _Shown(idiom, told, match, place, line)
     return None
+
+
+def _is_of_ram(idiom: TensorFlowIdiom, failed: FailedRequest) -> bool:
+    """Whether RAM as a whole ran out; where a cache keeps all, one element of the data set tells it, too."""
+    if failed.kind is RequestKind.HOST:
+        return True
+    element = failed.pipeline or (failed.shape and samples.in_colours(failed.shape))
+    return bool(idiom.slug == "cache" and failed.kind is RequestKind.TENSOR and element)
 
 
 def _names(failed: FailedRequest) -> str:

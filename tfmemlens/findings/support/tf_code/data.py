@@ -222,7 +222,7 @@ ROWS = (
             CodeChange(
                 "cache-to-file",
                 "cache to a file, or cache what is small: the bytes before they are decoded, or uint8 before"
-                " they are converted",
+                " they are converted; always before repeat(), behind which it never ends",
                 "ds = ds.cache('/local/cache')   # or: read.cache().map(decode)",
             ),
         ),
