@@ -121,3 +121,15 @@ def test_a_sentence_may_go_on_in_the_next_line() -> None:
     assert "growing in words" in facts("here the memory of my program\nis increasing")
     assert "growing in words" not in facts("here the memory of my program.\nis increasing")
     assert "growing in words" not in facts("here the memory of my program\n\nis increasing")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("Could you tell how you make your model several times?", False),
+        ("Did you build the model in each fold?", False),
+        ("Do you know why RAM grows when I make the model several times?", True),
+    ],
+)
+def test_what_somebody_else_is_asked_about_is_told_of_no_run(text: str, told: bool) -> None:
+    assert ("again at each model" in facts(text) or "growing in words" in facts(text)) is told

@@ -150,7 +150,10 @@ def _growers(case: Case) -> Iterator[Grower]:
         yield _retracing(case, line)
     if told.shows("shuffling") == told.shows("again at each data set"):
         yield from _shuffling(told)  # the data set that is shuffled, and none that is made
-    if line := told.shows("data sets made anew") or told.shows("again at each data set"):
+    each = told.shows("again at each data set")
+    if line := told.shows("data sets made anew") or (
+        each if each and _MADE_AGAIN.search(each.text) else None
+    ):
         yield Grower(
             f"each data set that is made anew ({line.place}) stays: an array that a graph takes is a constant"
             " of it, and a function that is traced keeps what it was traced with",
@@ -667,6 +670,11 @@ _INTO_A_FILE = Remedy(
 )
 
 
+_MADE_AGAIN = regex(
+    r"(?i)\b(?:each|every|again|anew|new|several|many|multiple|loop\w*"
+    r"|re-?(?:creat|buil|mak|generat|initiali|load|instanti)\w*)\b"
+)
+"""Words of what is made more than once, and not of one data set's last step."""
 _CACHES = regex(r"\.cache\(\s*\)")
 _EACH_EPOCH = regex(
     r"(?i)\b(?:each|every|per|after (?:an?|the)|with (?:each|every)) (?:\w+ )?epochs?\b"

@@ -393,7 +393,7 @@ class AccountCollector:
             self._facts.setdefault("growing in words", line)
         of_size, of_code = bool(GROWING_WITH_A_SIZE.search(text)), bool(_OF_CODE.match(text))
         for sentence in sentences:
-            if sentence:
+            if sentence and not _asks_another(sentence):
                 self._read += 1
                 self._take(sentence[:_LONGEST_SENTENCE], line, of_size, of_code)
         ends = text.rstrip().endswith((".", "!", "?", ":"))
@@ -540,6 +540,19 @@ _ADDRESS = regex(r"\bhttps?://[^\s)>\]]{1,400}")
 def sentences(text: str) -> tuple[str, ...]:
     """The sentences of a line; of one that is too long to be prose, none."""
     return tuple(_SENTENCE.split(text)) if len(text) <= _LONGEST else ()
+
+
+_ABOUT_ANOTHER = regex(
+    r"(?i)\A\W*(?:@[\w-]{1,40}\W+)?(?:(?:also|and|so|but|or|hi|hello|hey|thanks),? ){0,2}"
+    r"(?:(?:could|can|would|will) you\b[^?]*\byour?\b|(?:did|have|had|are|were) you\b"
+    r"|do you (?!know\b|think\b|see\b|guess\b|have an?y? (?:idea|clue|hint|thought))"
+    r"|(?:how|what|which|where|when|why) (?:\w+ ){0,2}?(?:do|did|are|were|have) you\b)"
+)
+
+
+def _asks_another(sentence: str) -> bool:
+    """Whether a question asks somebody about their program: `could you share how you make your data set?`."""
+    return "?" in sentence and _ABOUT_ANOTHER.match(sentence) is not None
 
 
 def without_questions(text: str) -> str:

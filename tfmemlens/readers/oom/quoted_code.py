@@ -140,7 +140,8 @@ class QuotedCode:
         self._keep(line)
         if _NO_CODE.search(text):
             return
-        if len(self.code) < _MOST_LINES and _CODE.search(text):
+        shown = _CODE.search(text) if len(self.code) < _MOST_LINES else None
+        if shown and not _is_supposed(text, shown.start()):
             self.code.append(line)
         shape = shape_of(text)
         if len(self.sizes) < _MOST_SIZES and (_may_state_sizes(shape) or _may_name_a_model(shape)):
@@ -158,6 +159,20 @@ class QuotedCode:
     def text(self) -> tuple[Line, ...]:
         """The first and the last lines that may quote the program, without those of libraries' frames."""
         return (*self._first, *self._last)
+
+
+_SUPPOSED = regex(
+    r"(?i)\b(?:something|anything) like\b|\be\.?g\.|\b(?:did|do|are|were|have|had|can|could|would|will) you\b"
+)
+_ADVISED = regex(r"(?i)(?<!what )(?<!how )\byou (?:can|could|should|may|might|must|have to|need to)\b")
+
+
+def _is_supposed(text: str, start: int) -> bool:
+    """Whether prose only asks for code, `is it something like ds.cache()?`, or tells another what to write:
+    nothing says that it ran.
+    """
+    asked = "?" in text and _SUPPOSED.search(text, 0, start)
+    return bool(asked or _ADVISED.search(text, 0, start))
 
 
 @lru_cache(maxsize=4096)
