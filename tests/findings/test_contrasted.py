@@ -260,3 +260,14 @@ def test_a_heading_that_was_ended_is_no_verdict(left: str, verdict: bool) -> Non
     title = "# Could not create cudnn handle: CUDNN_STATUS_ALLOC_FAILED"
     text = f"{title}\n\nSetting growth fixed this.{left}\n{refused}"
     assert ("cuDNN" in pipeline.explain(text).verdict) is verdict
+
+
+@pytest.mark.parametrize(("suspect", "said"), [("newer TF versions", False), ("my image callback", True)])
+def test_a_suspected_release_is_no_part_that_can_be_left_out(suspect: str, said: bool) -> None:
+    text = f"# Memory runs out on the GPU with TensorFlow\nI suspect {suspect} since then.\n"
+    assert ("what its writer suspects" in pipeline.explain(text).verdict) is said
+
+
+def test_what_is_new_in_keras_3_is_compared() -> None:
+    text = "# GPU out of memory\nThe main difference in Keras 3 is XLA by default, can you turn it off?\n"
+    assert pipeline.explain(text).actions[0].remedy.code == "model.compile(..., jit_compile=False)"

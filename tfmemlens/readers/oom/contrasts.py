@@ -304,7 +304,8 @@ _SUSPECTS = regex(
     r" (?:\w+ ){0,2}?(?:wrong|with|from|in|caused|due|because)\b"
 )
 _NO_SUSPECT = regex(
-    r"(?i)\b(?:out of memory|OOM|bug|not enough|should|would|could|can|wrong with me"
+    r"(?i)\b(?:(?:new|old|lat)\w* (?:\w+ ){0,2}?(?:versions?|releases?)|out of memory|OOM|bug|not enough"
+    r"|should|would|could|can|wrong with me"
     r"|my (?:gpu|card|machine|computer)"
     r"|(?:jax|tensorflow|tf|keras|xla|the (?:framework|library|backend))(?: (?:proper|itself))?"
     r" (?:has|have|had|is|leaks?|keeps?)"

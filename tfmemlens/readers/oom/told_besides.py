@@ -555,9 +555,11 @@ _FIGURE = r"\d{1,3}(?:\.\d{1,2})? ?(?:GB|GiB|G)"
 _DEVICE_MEMORY = r"(?:GPU(?:'s)? (?:memory|RAM)|VRAM|video (?:memory|RAM))\b"
 KERAS_3_AFTER_2 = LineRule(
     r"(?i)\bkeras ?2(?:\.\d{1,2}|\.x)*\b[^\n]*\bkeras ?3(?:\.\d{1,2})*\b"
-    r"|\bkeras ?3(?:\.\d{1,2})*\b[^\n]*\bkeras ?2(?:\.\d{1,2}|\.x)*\b",
+    r"|\bkeras ?3(?:\.\d{1,2})*\b[^\n]*\bkeras ?2(?:\.\d{1,2}|\.x)*\b"
+    r"|\bdifference\b[^.\n]{0,30}\bkeras ?3\b[^.\n]{0,40}\b(?:XLA|jit_compile)\b",
     "with Keras 2 it took 5 GB, since we moved to Keras 3 it needs 13",
     "keras 3.3 is used here, keras 2 needed far less",
+    "A difference of Keras 3 is that XLA compiles by default",
     needs=("keras",),
 )
 """One program with both."""
