@@ -270,4 +270,4 @@ def test_a_suspected_release_is_no_part_that_can_be_left_out(suspect: str, said:
 
 def test_what_is_new_in_keras_3_is_compared() -> None:
     text = "# GPU out of memory\nThe main difference in Keras 3 is XLA by default, can you turn it off?\n"
-    assert pipeline.explain(text).actions[0].remedy.code == "model.compile(..., jit_compile=False)"
+    assert "jit_compile=False" in (pipeline.explain(text).actions[0].remedy.code or "")

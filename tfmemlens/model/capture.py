@@ -228,6 +228,8 @@ class Surroundings:
     """Lines that look alarming and are not: (what they are, how many, the first)."""
     steps: tuple[tuple[int, Line], ...] = ()
     """Step or epoch counters before the failure."""
+    commands: tuple[Line, ...] = ()
+    """Commands that begin a run, where the text quotes them."""
     progress: tuple[Progress, ...] = ()
     """Where the run stood, line by line, as progress bars and epochs say; of very many lines the last."""
     retraced: tuple[int, Line] | None = None
@@ -318,7 +320,9 @@ class Surroundings:
     """What each process of the run may map (`ulimit -v`), its code and libraries among it."""
 
     def progress_before(self, line: Line | None) -> Progress | None:
-        """Where the run stood before a line of the same input; None where nothing tells."""
+        """Where the run stood before a line of the same input; None where nothing tells, or where a command
+        between the two begins another run.
+        """
         if line is None:
             return None
         before = [
@@ -326,7 +330,12 @@ class Surroundings:
             for each in self.progress
             if each.line.source == line.source and each.line.number < line.number
         ]
-        return before[-1] if before else None
+        if not before or any(
+            each.source == line.source and before[-1].line.number < each.number < line.number
+            for each in self.commands
+        ):
+            return None
+        return before[-1]
 
     def shows(self, purpose: str) -> Line | None:
         """The first line that shows the program to do this; None where none does."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from tfmemlens.knowledge.kill_words import is_a_guess, names_memory
@@ -441,42 +441,64 @@ def _capture(streams: list[_Stream], path: str) -> Capture:
             path, _formats(streams), framework, None if framework in ("jax", "xla", "torch_xla") else version
         ),
         incidents=incidents,
-        surroundings=replace(
-            _of_one_framework(surroundings.value(soft, ranks), incidents, streams),
-            session=any(stream.sentences.session for stream in streams),
-            on_one_device=_on_one_device(streams),
-            host_uses=host_uses,
-            named_devices=_one_model([device for stream in streams for device in stream.named]),
-            progress=_progress(main) if main else (),
-            pipeline_buffers=tuple(
-                {what: line for stream in streams for what, line in stream.run.buffers.items()}.items()
+        surroundings=_with_a_batch_that_ran(
+            replace(
+                _of_one_framework(surroundings.value(soft, ranks), incidents, streams),
+                session=any(stream.sentences.session for stream in streams),
+                on_one_device=_on_one_device(streams),
+                host_uses=host_uses,
+                named_devices=_one_model([device for stream in streams for device in stream.named]),
+                commands=tuple(main.run.commands) if main else (),
+                progress=_progress(main) if main else (),
+                pipeline_buffers=tuple(
+                    {what: line for stream in streams for what, line in stream.run.buffers.items()}.items()
+                ),
+                retraced=next((stream.run.retraced for stream in streams if stream.run.retraced), None),
+                made_anew=next((stream.run.made_anew for stream in streams if stream.run.made_anew), None),
+                clipping=main.run.clipping if main else None,
+                readings=device_readings,
+                host_readings=host_readings,
+                host_rise=tuple(main.rise.readings) if main else (),
+                host_events=tuple(main.rise.events) if main else (),
+                profiled=tuple(main.profile.rows) if main else (),
+                stages=tuple(main.run.stages) if main else (),
+                summary=tuple(main.run.summary) if main else (),
+                lengths=tuple(main.run.lengths) if main else (),
+                stores=main.run.stores if main else None,
+                code=tuple(line for stream in streams for line in stream.run.quoted.code),
+                sizes=tuple(size for stream in streams for size in stream.run.quoted.sizes),
+                program=_program_of(streams),
+                models=main.run.models if main else None,
+                alone=main.run.alone if main else None,
+                one_tape=main.run.tapes.found if main else None,
+                over_time=main.run.tapes.over_time if main else None,
+                cells=tuple(main.run.cells) if main else (),
+                trial=main.run.trial if main else None,
+                ends=main.ends.value() if main else (),
+                evaluating=main.run.evaluating if main else None,
             ),
-            retraced=next((stream.run.retraced for stream in streams if stream.run.retraced), None),
-            made_anew=next((stream.run.made_anew for stream in streams if stream.run.made_anew), None),
-            clipping=main.run.clipping if main else None,
-            readings=device_readings,
-            host_readings=host_readings,
-            host_rise=tuple(main.rise.readings) if main else (),
-            host_events=tuple(main.rise.events) if main else (),
-            profiled=tuple(main.profile.rows) if main else (),
-            stages=tuple(main.run.stages) if main else (),
-            summary=tuple(main.run.summary) if main else (),
-            lengths=tuple(main.run.lengths) if main else (),
-            stores=main.run.stores if main else None,
-            code=tuple(line for stream in streams for line in stream.run.quoted.code),
-            sizes=tuple(size for stream in streams for size in stream.run.quoted.sizes),
-            program=_program_of(streams),
-            models=main.run.models if main else None,
-            alone=main.run.alone if main else None,
-            one_tape=main.run.tapes.found if main else None,
-            over_time=main.run.tapes.over_time if main else None,
-            cells=tuple(main.run.cells) if main else (),
-            trial=main.run.trial if main else None,
-            ends=main.ends.value() if main else (),
-            evaluating=main.run.evaluating if main else None,
+            incidents,
         ),
         notes=notes,
     )
+
+
+def _with_a_batch_that_ran(told: Surroundings, incidents: Sequence[Incident]) -> Surroundings:
+    """With the batch of an earlier command whose steps went well, where a later one failed with a larger."""
+    steps = [each.line.number for each in told.progress if each.step]
+    begins = next((each for each in reversed(told.commands) if steps and each.number > steps[-1]), None)
+    lines = [line for each in incidents for line in (*each.tellings, each.request.line, each.first) if line]
+    failed = [line.number for line in lines]
+    if not begins or not failed or min(failed) < begins.number or told.setting("working_batch"):
+        return told
+    batches = [(value, line) for name, value, line in told.settings if name == "batch_size"]
+    stated = [(int(value), line) for value, line in batches if value.isdigit()]
+    ran = [(batch, line) for batch, line in stated if line.number < steps[-1]]
+    fails = [batch for batch, line in stated if begins.number <= line.number < min(failed)]
+    if not ran or not fails or ran[-1][0] >= fails[-1]:
+        return told
+    batch, line = ran[-1]
+    return replace(told, settings=(*told.settings, ("working_batch", str(batch), line)))
 
 
 def _readings(stream: _Stream) -> Found:

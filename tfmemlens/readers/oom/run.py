@@ -41,6 +41,14 @@ _OBJECT = regex(
     r"<function (?P<name>[\w.<>]{1,200}\.<locals>\.\w{1,100}) at (?P<address>0x[0-9a-fA-F]{4,16})>"
 )
 """A function that another one made, as Python shows it."""
+COMMAND = LineRule(
+    r"\A\s*(?:[$%!>] ?)?(?:[A-Z_]{2,40}=\S{1,80} ){0,6}(?:python[\d.]{0,5}|torchrun|horovodrun|mpirun)"
+    r" (?:-m )?\S*\w",
+    "python train.py --batch_size 4 \\",
+    "$ CUDA_VISIBLE_DEVICES=0 python3 -m tools.train",
+    needs=("python", "run"),
+)
+"""A command that begins another run."""
 EVALUATION = LineRule(
     r"(?:Starting|Finished) evaluation at",
     "Starting evaluation at 2020-04-02T11:31:39Z",
@@ -371,6 +379,7 @@ class RunCollector:
         """The unit that the text says its readings of host RAM are in."""
         self._free_in = 0
         """The bytes of the unit in which `free` prints."""
+        self.commands: list[Line] = []
         self.stages: list[Line] = []
         self.summary: list[tuple[str, str, int, Line]] = []
         self.lengths: deque[tuple[tuple[int, ...], Line]] = deque(maxlen=_KEEP)
@@ -394,6 +403,9 @@ class RunCollector:
     def observe(self, line: Line) -> None:
         """Note what the line tells, whoever takes it."""
         text = line.text[-_LONGEST:]
+        if ("python" in text or "run " in text) and len(self.commands) < _KEEP and COMMAND.search(text):
+            self._epoch = None
+            self.commands.append(line)
         if self._printed_in or _OBSERVED.likely(text):
             self._observe(text, line)
         if match := COMPILING.search(text):
