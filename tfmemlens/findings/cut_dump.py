@@ -35,7 +35,7 @@ from tfmemlens.findings.support.situation import (
     only_infers,
     situation,
 )
-from tfmemlens.findings.support.tiny_pools import left_by_others
+from tfmemlens.findings.support.tiny_pools import hardly_used, left_by_others
 from tfmemlens.knowledge.device_names import GPU
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.case import Case, Moment, Request
@@ -94,6 +94,9 @@ def check(case: Case) -> Iterator[Finding]:
         incident = moment.incident
         if incident is None or attributed(moment):
             continue
+        if hardly_used(moment):
+            yield _of_a_hardly_used_pool(index, moment)
+            continue
         if moment.balance.missing:
             continue
         if request.failed.kind is RequestKind.PROFILE or was_killed(moment):
@@ -130,6 +133,26 @@ def _of_a_tiny_pool(index: int, moment: Moment) -> Finding:
         remedies=(_ENDED, _OWN_LIMIT),
         moment=index,
         rules_out=("record-a-step",),
+    )
+
+
+def _of_a_hardly_used_pool(index: int, moment: Moment) -> Finding:
+    books = moment.balance
+    assert books.in_use and books.free and moment.request
+    used = max(books.in_use.bytes, moment.attribution.table.total_bytes)
+    pool = human(used + books.free.bytes)
+    because = (
+        f"what this dump lists is a pool of {pool}, nearly all of it free: no network fills so little, so"
+        " either another process held most of this GPU when this one started, or most of the dump is not here"
+    )
+    return Finding(
+        severity=Severity.FACTOR,
+        headline=because,
+        because=because,
+        explains=0,
+        evidence=(Evidence(f"free: {human_size(books.free)} of {pool}", moment.request.failed.line),),
+        remedies=(_ENDED, _REST),
+        moment=index,
     )
 
 

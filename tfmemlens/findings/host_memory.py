@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets, remedies, steps_of_torch_xla
+from tfmemlens.findings.support.batch_that_matters import makes_the_model
 from tfmemlens.findings.support.board import board, what_helps
 from tfmemlens.findings.support.compiling import (
     being_folded,
@@ -641,6 +642,8 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
             yield _fewer_loader_workers(case)
         if shown := of_its_data(case):
             yield from shown.remedies
+    if stage := makes_the_model(case, moment):
+        yield _room_for_the_model(stage)
     in_code = in_the_code(case, moment)
     if in_code:
         yield from in_code.remedies
@@ -789,6 +792,15 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         yield remedies.smaller_requests(case)
     if "bad_alloc" in said and not serving:
         yield from _SLABS
+
+
+def _room_for_the_model(stage: Line) -> Remedy:
+    return Remedy(
+        f"it ended while the model was made or loaded ({stage.place}), before any batch: see how much RAM and"
+        " swap is free before it starts, end other programs, and add swap or take a machine with more RAM",
+        "free -h",
+        slug="more-ram",
+    )
 
 
 def _client_that_died(case: Case, failed: FailedRequest) -> Line | None:

@@ -35,3 +35,21 @@ def without_room(moment: Moment) -> bool:
         return False
     most = _TINY if on_host(moment) else _TINY_FOR_A_GPU
     return 0 < limit.high <= most and "bfc" in (moment.request.failed.allocator or "").lower()
+
+
+_HARDLY = 0.1
+
+
+def hardly_used(moment: Moment) -> bool:
+    """Whether next to nothing of a GPU's pool was in use though the pool, as far as it is listed, is smaller
+    than any GPU: others have the device, or most of the dump is not here.
+    """
+    books = moment.balance
+    if moment.request is None or books.limit or attributed(moment) or on_host(moment):
+        return False
+    named = moment.request.failed.allocator or ""
+    if not named.startswith("GPU") or "host" in named or not (books.in_use and books.free):
+        return False
+    used = max(books.in_use.bytes, moment.attribution.table.total_bytes)
+    pool = used + books.free.bytes
+    return 0 < pool < _LEAST_GPU and used <= _HARDLY * pool

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings.support.batch_that_matters import before_any_batch, no_batch_matters
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
@@ -79,11 +80,12 @@ def ruled_out(case: Case) -> frozenset[str]:
     tried_late = late and told.shows("a smaller batch in vain") is not None
     alike = _BATCHES if tried_late or (several_failed(case) and told.shows("always at one step")) else ()
     lists = frozenset(_OF_LISTS if _python_holds_little(case) else ())
+    early = ("smaller-pipeline", *SAMPLES) if before_any_batch(case) else ()
     in_words = () if case.moments or smaller_helps else _tried(case, _IN_VAIN)
     return (
         lists
-        | frozenset(in_words)
-        | frozenset(_BATCHES if _failed_with_few(case) else ())
+        | frozenset((*in_words, *early))
+        | frozenset(_BATCHES if _failed_with_few(case) or no_batch_matters(case) else ())
         | frozenset(() if smaller_helps else alike)
         | frozenset(
             slug

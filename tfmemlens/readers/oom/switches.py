@@ -65,6 +65,11 @@ _OF_A_BATCH = r"(?i)\bbatch[^\n]{0,60}?(?<![\d.,(])\b"
 _BUT = r"(?:(?:but|while|whereas|and)\b)?[ ,;]{0,3}(?:with |at |even )?"
 _SEVERAL = r"\d{1,5}(?:(?:,| and| or|,? and)? ?\d{1,5}){0,6}"
 _ENDS_BADLY = r"(?:(?:not|n't) |OOM|out of memory|fail|crash|error|too (?:much|large|big)|die)"
+_OF_OTHER_DATA = "".join(
+    f"(?<!{name}-)" for name in ("predict", "prediction", "infer", "inference", "eval", "evaluation", "val",
+                                 "valid", "validation", "test", "dev")
+)  # fmt: skip
+"""No flag of another phase's batch stands before it: `--eval-batch-size 16`."""
 SWITCHES: tuple[tuple[str, LineRule], ...] = (
     (
         "tensor_parallel_size",
@@ -124,7 +129,8 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
     (
         "batch_size",
         LineRule(
-            r"(?<!\w)(?:(?:per_device_)?train_?|global_?|mini_?|local_?|total_?)?[Bb]atch[_ -]?size"
+            rf"{_OF_OTHER_DATA}(?<!\w)(?:(?:per_device_)?train_?|global_?|mini_?|local_?|total_?)?"
+            r"[Bb]atch[_ -]?size"
             r"(?:['\"]{0,2}\s*(?:[=:]|is|of|\s|from)|['\"]{1,2}\s*,)\s*(?:(?<==)['\"])?"
             r"(?:\d{1,6} ?(?:to|->|\u2192) ?)?(?P<value>\d+)L?\b",
             "batch_size=32",

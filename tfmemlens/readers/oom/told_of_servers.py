@@ -112,6 +112,27 @@ ONE_CALL = LineRule(
     needs=("inference", "predict", "call", "image", "picture", "photo", "frame", "run"),
 )
 """One call is enough to fill the memory: nothing that calls leave behind is the reason."""
+_STAGE = (
+    r"(?:creat|build|construct|initiali[sz]|load|restor|compil|defin|instantiat|sett)ing(?: up)?(?: up| the"
+    r"| a| pre-?trained| from)*"
+)
+_OF_A_MODEL = r"(?:model|network|net|graph|weights|checkpoint|VGG\w*|ResNet\w*|generator|discriminator)"
+MAKES_THE_MODEL = LineRule(
+    rf"(?i)\A\W{{0,4}}(?:\[[^\]\n]{{1,30}}\]|[\d:. ,-]{{8,30}}|INFO\b:?)?\W{{0,4}}{_STAGE}"
+    rf" (?:[\w-]{{1,20}} ){{0,2}}{_OF_A_MODEL}\b(?: [\w./-]{{1,60}}){{0,3}}\s*(?:\.{{2,4}}|\u2026|:|\Z)",
+    "[i] Building the model...",
+    "Loading pretrained weights from vgg16.npy ...",
+    "INFO: Constructing generator network",
+    "12:01:33 - Restoring checkpoint",
+    needs=("model", "net", "graph", "weights", "checkpoint", "vgg", "ator"),
+)
+"""What a program prints as it begins to make or load its model."""
+ONE_PROMPT = LineRule(
+    r"\bprompt ?= ?f?[\"'][^\"'\n]{3,300}[\"']\s*,?\s*\)?\s*\Z",
+    '    prompt="a cup of tea, oil on canvas",',
+    needs="prompt",
+)
+"""A pipeline makes what one text asks for."""
 BETWEEN_PROCESSES = LineRule(
     r"\bmultiprocessing[/\\](?:synchronize|heap|shared_memory|queues)\.py\b|\bSemLock\.__init__\("
     r"|_multiprocessing\.SemLock\b",
@@ -123,6 +144,8 @@ BETWEEN_PROCESSES = LineRule(
 TOLD_OF_SERVERS = {
     "made between processes": BETWEEN_PROCESSES,
     "one call fills it": ONE_CALL,
+    "making the model": MAKES_THE_MODEL,
+    "one prompt": ONE_PROMPT,
     "inferring in words": INFERS,
     "learning in words": LEARNS,
     "a server's release": RELEASE,

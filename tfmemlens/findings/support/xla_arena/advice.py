@@ -19,6 +19,7 @@ from tfmemlens.findings.support import (
     weights_on_a_tpu,
 )
 from tfmemlens.findings.support.alike import alive_alike, let_go
+from tfmemlens.findings.support.batch_that_matters import answers_one_prompt
 from tfmemlens.findings.support.compiling import WITHOUT_TRIALS, compiles_then
 from tfmemlens.findings.support.growth import steadily
 from tfmemlens.findings.support.main_buffers import CHUNKED, CHUNKED_FORWARD, Buffers, of_a_whole_graph
@@ -769,8 +770,16 @@ def _ends_of_steps(case: Case, moment: Moment, text: str) -> Iterator[Remedy]:
             "xm.mark_step()   # torch_xla.sync() in newer versions",
             slug="mark-step",
         )
+    elif answers_one_prompt(case, moment):
+        yield _OF_ONE_PROMPT
     else:
         yield steps_of_torch_xla.LESS_IN_A_STEP
+
+
+_OF_ONE_PROMPT = Remedy(
+    "one prompt is a batch of 1 already: smaller images, fewer frames, or a shorter text",
+    slug="smaller-input",
+)
 
 
 def _let_go(case: Case, moment: Moment) -> Iterator[Remedy]:

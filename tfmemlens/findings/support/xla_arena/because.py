@@ -12,6 +12,7 @@ from tfmemlens.findings.support import (
     weights_on_a_tpu,
 )
 from tfmemlens.findings.support.alike import alive_alike, of_the_living
+from tfmemlens.findings.support.batch_that_matters import answers_one_prompt
 from tfmemlens.findings.support.compiling import compiles_then
 from tfmemlens.findings.support.jax_stack import calls_compiled, calls_program
 from tfmemlens.findings.support.main_buffers import main_buffers
@@ -207,9 +208,14 @@ def _of_what_was_free(case: Case, moment: Moment, compiler: CompilerMemory) -> s
     if size and free.high < _NEXT_TO_NOTHING:
         if kept := program_account.of_living_results(compiler):
             return f"only {human_size(free)} of the device was free{kept}"
+        held = (
+            "weights and"
+            if answers_one_prompt(case, moment)
+            else "weights, the optimizer's state, batches and"
+        )
         return (
-            f"only {human_size(free)} of the device was free, in pieces: weights, the optimizer's state,"
-            " batches and programs that are loaded hold the rest"
+            f"only {human_size(free)} of the device was free, in pieces: {held} programs that are loaded hold"
+            " the rest"
         )
     if size and free.bytes >= size.bytes:
         return (
