@@ -121,7 +121,7 @@ def test_the_loop_is_named_with_what_was_tried() -> None:
         (GROWS + "I call fit(seq, use_multiprocessing=False)", None),
         (
             GROWS + "My tf.estimator.Estimator is trained every day",
-            ["one-call", "data-out-of-the-graph", "own-process"],
+            ["one-call", "own-process"],
         ),
         ("RAM is eaten slowly.\nMemory fills more with each validation", ["make-once", "newer-release"]),
         ("RAM is exhausted.\nThe validation accuracy increases", None),

@@ -41,7 +41,7 @@ from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
-from tfmemlens.units import MIB, human, human_size, percent
+from tfmemlens.units import GIB, MIB, human, human_size, percent
 
 BASIS = Basis.FIGURES
 EXPLAINS = "what is in use of a full pool, else what is not; or the largest blocks of one size"
@@ -254,6 +254,8 @@ def _of_statistics(case: Case, index: int, moment: Moment, request: Request) -> 
             " rest, the free memory lay in pieces, or the device had no more to give"
         )
         advice = [_WHOLE, _USERS]
+    if not_of_ram := _is_no_ram(case, moment):
+        headline = because = f"{because}; {not_of_ram}"
     largest = state.largest_allocation
     return Finding(
         severity=Severity.FACTOR,
@@ -276,6 +278,20 @@ def _of_statistics(case: Case, index: int, moment: Moment, request: Request) -> 
         remedies=tuple(advice),
         moment=index,
     )
+
+
+def _is_no_ram(case: Case, moment: Moment) -> str:
+    """That a pool is a GPU's though the text speaks of RAM: TensorFlow sets a limit of an odd number of bytes
+    by what was free on a device, and the pools of the host have whole MiB. Empty elsewhere.
+    """
+    limit = moment.incident.state.limit if moment.incident else None
+    said = case.capture.surroundings.shows("host RAM in words")
+    named = (moment.request.failed.allocator or moment.request.failed.device) if moment.request else None
+    if said is None or limit is None or named or framework_of(case) != TENSORFLOW:
+        return ""
+    if limit.low != limit.high or limit.bytes % MIB == 0 or limit.bytes < GIB:
+        return ""
+    return f"such a limit is a GPU's, so the RAM that {said.place} speaks of is not what ran out"
 
 
 def _is_head_alone(moment: Moment, request: Request) -> bool:

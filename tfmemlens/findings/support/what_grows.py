@@ -166,12 +166,7 @@ def _growers(case: Case) -> Iterator[Grower]:
     yield from told_again(case)
     yield from replays(case)
     if line := told.shows("using an estimator"):
-        yield Grower(
-            f"an Estimator ({line.place}) makes a new graph and a new session for each call of train or"
-            " evaluate, with the data that its input_fn puts into them",
-            line,
-            (_ONE_RUN, _FILES, _OWN_PROCESS),
-        )
+        yield _of_an_estimator(told, line)
     if line := told.shows("growing at validation"):
         yield Grower(
             f"what each validation makes anew (its iterator, queue and batches) stays: it grows when the"
@@ -189,6 +184,37 @@ def _growers(case: Case) -> Iterator[Grower]:
     yield from _shuffling(told)
     yield from told_epochs(case)
     yield from _given_a_model(case)
+
+
+def _of_an_estimator(told: Surroundings, line: Line) -> Grower:
+    """What an Estimator's calls leave. Whoever has it train and evaluate by one call need not be told to do
+    so; of arrays in its graph is spoken only where the text shows that they are put there.
+    """
+    texts = [line.text, *(each.text for each in code_lines(told))]
+    if any(_MODE.search(text) for text in texts):
+        return Grower(
+            f"what each training and evaluation of an Estimator ({line.place}) makes anew, a graph and a"
+            " session, or the pool, which keeps what it has while the process lives",
+            line,
+            (_NEXT_APART,),
+        )
+    arrays = any(_GIVES_ARRAYS.search(text) for text in texts)
+    what = ", with the data that its input_fn puts into them" if arrays else ""
+    return Grower(
+        f"an Estimator ({line.place}) makes a new graph and a new session for each call of train or"
+        f" evaluate{what}",
+        line,
+        (_ONE_RUN, *((_FILES,) if arrays else ()), _OWN_PROCESS),
+    )
+
+
+_GIVES_ARRAYS = regex(r"\b(?:from_tensor(?:_slice)?s|numpy_input_fn|pandas_input_fn|tf\.constant)\b")
+_NEXT_APART = Remedy(
+    "do what comes after it (prediction, another training) in a process of its own, which reads the"
+    " checkpoint: when a process ends, all that it held is free",
+    "python train.py && python predict.py",
+    slug="own-process",
+)
 
 
 def _left_out(case: Case) -> Iterator[Grower]:

@@ -255,7 +255,7 @@ _NOT_THERE = regex(
     r"|behaviou?r|growth|increase)|(?:memory )?leaks?|OOMs?)"
     r" (?:(?:does|did|do)(?:n['\u2019]?t| not)|never) (?:seem to )?(?:happen|occur|appear|show up|arise)s?\b"
     r"(?! (?:every|always|often|immediately|right away|at (?:first|once)|all the time"
-    r"|in the (?:first|beginning)|again|any ?more))"
+    r"|(?:in|at|from|during) the (?:very )?(?:first|beginning|start)|initially|until|till|again|any ?more))"
     r"(?=[^.;?!]{0,60}\b(?:when|with|on|if|in|using|for|under|while|after|before(?= \w))\b)"
     r"|\A\W*(?:and |but )?(?:in|with|on|under|using|for) [^.;,?!]{3,60},? (?:the |this |that )?(?:memory )?"
     r"(?:leak\w*|problem|issue|error|OOM|growth|it) (?:(?:does|did)(?: not|n['\u2019]?t)|never)"
