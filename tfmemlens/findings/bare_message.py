@@ -349,7 +349,9 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
         yield from without_a_batch(case)
         return
     trains = run.training or (run.training is None and says_it_trains(case))
-    if trains and not at_one:
+    if trains and (trained := _trained_for(case, moment)):
+        yield trained
+    elif trains and not at_one:
         half = f" ({batch[0]} -> {int(batch[0]) // 2})" if batch and batch[0].isdigit() else of_batch(case)
         yield Remedy(
             f"train with a smaller batch{half}: that helps most trainings; if it fails at a batch of 1, too,"
@@ -369,6 +371,23 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
             "if it trains, with a smaller batch; else smaller inputs (images, sequences), fewer at a time",
             slug="smaller-batch",
         )
+
+
+_TRAINED = 2
+
+
+def _trained_for(case: Case, moment: Moment) -> Remedy | None:
+    """What to look at where whole epochs went well with this batch before it failed."""
+    told, failed = case.capture.surroundings, moment.request.failed if moment.request else None
+    at = told.progress_before(failed.line) if failed and failed.line else next(reversed(told.progress), None)
+    if at is None or (at.epoch or 0) <= _TRAINED or at.epoch == at.step:
+        return None
+    return Remedy(
+        f"it trained to epoch {at.epoch} with this batch ({at.line.place}), so see what ran then: where it"
+        " was an evaluation or a prediction of a whole set at once, give it small batches; where it was one"
+        " more step, see whether memory rises from epoch to epoch",
+        slug="what-runs-then",
+    )
 
 
 def _of_its_phase(case: Case, moment: Moment) -> Finding | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tfmemlens.knowledge.denials import says_alike
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Moment
 from tfmemlens.model.line import Line
@@ -75,16 +76,18 @@ def _settings(told: Surroundings, failed: Line | None) -> list[str]:
         later = failed is not None and line.source == failed.source and line.number > failed.number
         if name not in _OTHER_SETTINGS and not (later and name in latest):
             latest[name] = value, line
-    return [f"{_stated(name, value)}{_where(line)}" for name, (value, line) in latest.items()]
+    return [f"{_stated(name, value, line)}{_where(line)}" for name, (value, line) in latest.items()]
 
 
-def _stated(name: str, value: str) -> str:
+def _stated(name: str, value: str, line: Line) -> str:
     """A setting as its program writes it; what people tell of batches in their words."""
     if name == "working_batch":
         return f"runs with a batch of {value}"
     if name == "lowered_batch":
         return f"the batch was lowered from {value}"
-    return f"failed with a batch of {value}, too" if name == "failed_batch" else f"{name}={value}"
+    if name == "failed_batch":
+        return f"failed with a batch of {value}{', too' if says_alike(line.text) else ''}"
+    return f"{name}={value}"
 
 
 def _retraced(report: Report) -> list[str]:

@@ -26,7 +26,7 @@ from tfmemlens.findings.support.rows import (
 from tfmemlens.findings.support.situation import TENSORFLOW, situation
 from tfmemlens.findings.support.tool_settings import instead_of_a_batch, of_batch, of_images
 from tfmemlens.findings.support.tool_settings import tool as known_tool
-from tfmemlens.findings.support.tried import failed_batches, with_each_batch
+from tfmemlens.findings.support.tried import failed_batches, fails_alike, with_each_batch
 from tfmemlens.findings.support.use_of_pairs import compares_samples
 from tfmemlens.knowledge.convolution.gpu import LIMIT_VARIABLE
 from tfmemlens.knowledge.device_names import GPU
@@ -68,6 +68,8 @@ def for_case(slug: str, case: Case, moment: Moment) -> Remedy | None:
         return Remedy(unchanged, slug=slug)
     if slug == "smaller-batch" and (working := working_batch(case, moment)):
         return working
+    if slug == "smaller-batch" and (changed := _of_a_larger_batch(case, moment)):
+        return changed
     if slug == "smaller-batch" and _is_one_sample(case, moment):
         saving = Saving(slug)
     words = _WORDS[slug](case, moment, saving)
@@ -126,6 +128,24 @@ def _unchanged_batch(case: Case, moment: Moment) -> str | None:
         f"the message still begins with {old}, so the {new} of {told[1].place} did not reach the program:"
         " restart it (a notebook's kernel), see where the batch is made (`dataset.batch`, `fit`), and print a"
         " batch's shape"
+    )
+
+
+def _of_a_larger_batch(case: Case, moment: Moment) -> Remedy | None:
+    """The batch that the program has, where the message begins with a larger one that the text says failed,
+    and not that another failed as well.
+    """
+    shape = moment.request.failed.shape if moment.request else None
+    stated = case.capture.surroundings.setting("batch_size")
+    if not shape or stated is None or not stated[0].isdigit():
+        return None
+    failed = failed_batches(case)
+    if failed != {shape[0]} or not 0 < int(stated[0]) < (shape[0] or 0) or fails_alike(case):
+        return None
+    return Remedy(
+        f"take the batch of {stated[0]} that {stated[1].place} sets: the message is of a batch of {shape[0]},"
+        f" and nothing here says that {stated[0]} fails; only if it does, go on to {int(stated[0]) // 2}",
+        slug="smaller-batch",
     )
 
 
@@ -731,7 +751,7 @@ def shows_batch(case: Case, moment: Moment) -> bool:
     return any(owner.layer and owner.kind in _OF_A_BATCH for owner in owners)
 
 
-_TOKENS, _WIDTH = 100, 64
+_TOKENS, _WIDTH, _WIDEST = 100, 64, 1 << 17
 
 
 def _of_tokens(failed: FailedRequest) -> bool:
@@ -742,7 +762,13 @@ def _of_tokens(failed: FailedRequest) -> bool:
         return False
     rows, width = (size or 0 for size in failed.shape or (0, 0))
     of_product = "matmul" in f"{failed.kernel} {failed.op} {(failed.node or '').rpartition('/')[2]}".lower()
-    return of_product and rows >= _TOKENS and rows % 8 != 0 and width >= _WIDTH and width % _WIDTH == 0
+    return (
+        of_product
+        and rows >= _TOKENS
+        and rows % 8 != 0
+        and _WIDTH <= width <= _WIDEST
+        and width % _WIDTH == 0
+    )
 
 
 _OF_A_BATCH = (Kind.ACTIVATION, Kind.LAYOUT_TRANSPOSE, Kind.GRADIENT, Kind.LOOP_STACK, Kind.WORKSPACE)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support.batch_that_matters import before_any_batch, no_batch_matters
+from tfmemlens.knowledge.denials import says_alike
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
@@ -109,18 +110,27 @@ def _has_a_size(case: Case) -> bool:
     return any(failed.shape is not None or failed.size is not None for failed in asked)
 
 
-_FEW = 8
+_FEW, _PAIR = 8, 2
 """Samples: who lowered the batch so far in vain gains nothing by half of it."""
 
 
 def _failed_with_few(case: Case) -> bool:
-    """Whether the text says that a batch of few samples failed alike, and no shape tells of a larger one."""
+    """Whether the text says that a batch of few samples failed alike, and no shape tells of a larger one; or
+    that a smaller one was of no use where a small request begins with one or two samples.
+    """
     told = case.capture.surroundings
     if told.shows("a smaller batch in vain") is None or runs_with_less(told):
         return False
     shapes = [moment.request.failed.shape for moment in case.moments if moment.request]
     stated = failed_batches(case)
-    return bool(stated) and min(stated) <= _FEW and not any(shapes)
+    if any(shapes):
+        return all(0 < (shape[0] or 0) <= _PAIR for shape in shapes if shape) and _is_small(case)
+    return bool(stated) and min(stated) <= _FEW
+
+
+def _is_small(case: Case) -> bool:
+    asked = [moment.request.needed_bytes or 0 for moment in case.moments if moment.request]
+    return max(asked, default=0) < _MIN_BYTES
 
 
 def _helped(told: Surroundings, purpose: str) -> bool:
@@ -144,6 +154,12 @@ def failed_batches(case: Case) -> frozenset[int]:
         int(number) for name, value, _ in told if name == "failed_batch" for number in _NUMBER.findall(value)
     )
     return frozenset((*named, *with_each_batch(case)))
+
+
+def fails_alike(case: Case) -> bool:
+    """Whether the text says of a batch that failed that it failed like another one."""
+    told = case.capture.surroundings.settings
+    return any(name == "failed_batch" and says_alike(line.text) for name, _, line in told)
 
 
 def with_each_batch(case: Case) -> dict[int, int]:
