@@ -642,7 +642,8 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
             yield _fewer_loader_workers(case)
         if shown := of_its_data(case):
             yield from shown.remedies
-    if stage := makes_the_model(case, moment):
+    stage = makes_the_model(case, moment)
+    if stage:
         yield _room_for_the_model(stage)
     in_code = in_the_code(case, moment)
     if in_code:
@@ -790,7 +791,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         yield OTHER_SERVER
     if serving and case.capture.surroundings.shows("a served call"):
         yield remedies.smaller_requests(case)
-    if "bad_alloc" in said and not serving:
+    if "bad_alloc" in said and not serving and stage is None:
         yield from _SLABS
 
 

@@ -191,14 +191,14 @@ def _of_an_estimator(told: Surroundings, line: Line) -> Grower:
     so; of arrays in its graph is spoken only where the text shows that they are put there.
     """
     texts = [line.text, *(each.text for each in code_lines(told))]
+    arrays = any(_GIVES_ARRAYS.search(text) for text in texts)
     if any(_MODE.search(text) for text in texts):
         return Grower(
             f"what each training and evaluation of an Estimator ({line.place}) makes anew, a graph and a"
             " session, or the pool, which keeps what it has while the process lives",
             line,
-            (_NEXT_APART,),
+            (*((_FILES,) if arrays else ()), _NEXT_APART),
         )
-    arrays = any(_GIVES_ARRAYS.search(text) for text in texts)
     what = ", with the data that its input_fn puts into them" if arrays else ""
     return Grower(
         f"an Estimator ({line.place}) makes a new graph and a new session for each call of train or"
