@@ -62,11 +62,3 @@ def without_earlier(text: str) -> str:
 
 def _of_an_earlier(sentence: str, on: str) -> bool:
     return bool(_EARLIER.search(sentence) and _SINCE.search(on) and not _ALIKE.search(sentence))
-
-
-_LIKE_ANOTHER = regex(r"(?i)\b(?:too|also|as well|same|even|still|nothing|again)\b")
-
-
-def says_alike(text: str) -> bool:
-    """Whether words say that something failed like something else."""
-    return _LIKE_ANOTHER.search(text) is not None

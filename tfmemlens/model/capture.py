@@ -13,6 +13,7 @@ from tfmemlens.model.line import Line, ReadNote
 from tfmemlens.model.live_model import HeldTensors, LiveModel
 from tfmemlens.model.program import Program
 from tfmemlens.model.timeline import Timeline
+from tfmemlens.patterns import regex
 from tfmemlens.units import Size
 from tfmemlens.values import dataclass, field
 
@@ -206,6 +207,14 @@ NEED_IN_WORDS = "a need in words"
 """How much a run that fails needs, in its writer's words: of several the last."""
 SCRIPT_FRAME, EVALUATION_FRAME = "a frame of the script", "a frame of an evaluation"
 """The last frame of a traceback in the file that it begins in, and in a function that evaluates."""
+
+
+_LIKE_ANOTHER = regex(r"(?i)\b(?:too|also|as well|same|even|still|nothing|again)\b")
+
+
+def says_alike(text: str) -> bool:
+    """Whether words say that something failed like something else."""
+    return _LIKE_ANOTHER.search(text) is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tfmemlens.knowledge.denials import says_alike
-from tfmemlens.model.capture import Surroundings
+from tfmemlens.model.capture import Surroundings, says_alike
 from tfmemlens.model.case import Moment
 from tfmemlens.model.line import Line
 from tfmemlens.model.report import Report

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support.batch_that_matters import before_any_batch, no_batch_matters
-from tfmemlens.knowledge.denials import says_alike
-from tfmemlens.model.capture import Surroundings
+from tfmemlens.model.capture import Surroundings, says_alike
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
 from tfmemlens.patterns import regex
