@@ -48,6 +48,8 @@ def test_two_figures_and_a_time_tell_of_growth(text: str, grows: bool) -> None:
         ("The whole memory of the house is taken.", set()),
         ("memory is never released", {"kept in words"}),
         ("the buffer cannot be freed", {"kept in words"}),
+        ("vmap over cells brings exponential memory growth", {"memory at issue"}),
+        ("the memory grows exponentially with each call", {"growing in words"}),
         ("the errors of resource exhausted are gone", set()),
         ("the out of memory errors are gone", set()),
         ("from tf.errors import ResourceExhaustedError", set()),

@@ -624,7 +624,7 @@ def _course(sentence: str) -> Iterator[str]:
             yield "growing in words"
         return
     once = rose_once(sentence)
-    if not once and (
+    if not (once or _EXPONENTIAL.search(sentence)) and (
         _near(sentence, memory, _GROWTH) or any(map(_is_more, _apart(sentence, memory, _RISES)))
     ):
         yield "growing in words"
@@ -636,6 +636,14 @@ def _course(sentence: str) -> Iterator[str]:
         yield "taking the whole GPU"
     elif _near(sentence, memory, _FULL) and not _has_room(sentence):
         yield "much memory in words"
+
+
+_EXPONENTIAL = regex(
+    r"(?i)\bexponential(?:ly)?\b"
+    r"(?![^.\n]{0,80}\b(?:until|over time|each|every|after|during|epochs?|steps?|iterations?|calls?"
+    r"|requests?)\b)"
+)
+"""Growth with a number of things (qubits, particles, nested maps), which no step adds to."""
 
 
 def rose_once(sentence: str) -> bool:
