@@ -115,6 +115,23 @@ def test_two_ways_that_the_text_compares_are_told_and_compared_first() -> None:
     assert "smaller-batch" not in [each.remedy.slug for each in report.actions]
 
 
+@pytest.mark.parametrize(
+    ("words", "works"),
+    [
+        ("works", True),
+        ("is supposed to work", False),
+        ("shouldn't fail", False),
+        ("ought to work", False),
+    ],
+)
+def test_what_should_work_is_no_side_that_works(words: str, works: bool) -> None:
+    report = pipeline.explain(
+        f"I use jax.\nIt runs out of memory with the solver `Brent`.\nWith the solver `Powell` it {words}.\n"
+        f"{FAILED_IN_JAX}"
+    )
+    assert any("which works" in each.headline for each in report.findings) is works
+
+
 def test_code_that_may_be_large_is_a_guess_beside_a_comparison() -> None:
     report = pipeline.explain(
         "Hello,\nWith the solver `Powell` I get an out of memory error, with the solver `Brent` it works.\n"

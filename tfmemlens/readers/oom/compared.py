@@ -46,7 +46,10 @@ _MEMORY = regex(
     r"(?i)\bOOM\w*|\bmemory\b|\bV?RAM\b|\bleak\w*|exhaust\w*|\bkill\w*|\bcrash\w*|\bfail\w*|\bgrow\w*"
     r"|\bincreas\w*|\bdie[sd]?\b|\brun(?:s|ning)? out\b|\bran out\b"
 )
-_DOUBT = regex(r"(?i)\?|\bwonder|\b(?:should|would|could|might|may|must|can I|expect\w*)\b")
+_DOUBT = regex(
+    r"(?i)\?|\bwonder|\b(?:should|would|could|might|may|must|can I|expect\w*|supposed|meant to|ought)"
+    r"(?:n['\u2019]?t)?\b"
+)
 _OF_A_PROGRAM = regex(
     r"\berrors_impl\b|\bOOM when allocating\b|\bshape ?\[|\bTraceback\b|Error:"
     r"|\bXLA has some guards\b|\bnecessarily a bug\b|\bfile a bug, run with envvar\b"
