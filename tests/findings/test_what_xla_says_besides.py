@@ -67,6 +67,53 @@ def test_a_goal_that_is_missed_fails_nothing() -> None:
     assert not explained("import jax\n" + reduced(2 << 30, 9 << 30)).case.moments
 
 
+@pytest.mark.parametrize(("given", "wrong"), [(40 << 40, True), (9 << 30, False)])
+def test_warnings_without_bytes_in_brackets(given: int, wrong: bool) -> None:
+    log = (
+        f"E0103 10:00:00.1 gpu_hlo_schedule.cc:815] The byte size of input/output arguments ({given}) exceeds"
+        " the base limit\nW0103 10:00:01.1 hlo_rematerialization.cc:3204] Can't reduce memory use below"
+        f" 5.00GiB by rematerialization; only reduced to {given / 2**30:.2f}GiB\n"
+    )
+    told = explained("import jax\ny = jax.vmap(step)(tables)\n" + log)
+    assert told.verdict.startswith("A compiled program needs")
+    assert ("which no device has: most likely a shape is a mistake" in told.verdict) is wrong
+    offered = {action.remedy.slug for action in told.actions}
+    assert ("compare-shapes" in offered) is wrong
+    assert ("return-less" in offered) is not wrong
+    assert "smaller-batch" not in offered
+
+
+def test_a_limit_that_neither_warning_states_fails_nothing() -> None:
+    line = "The byte size of input/output arguments (9663676416) exceeds the base limit\n"
+    assert not explained("import jax\n" + line).case.moments
+
+
+@pytest.mark.parametrize(
+    ("program", "first"),
+    [
+        ("pjit(init_state)", True),
+        ("jit(init)", True),
+        ("jit(model_init)", True),
+        ("jit(create_train_state)", True),
+        ("jit(train_step)", False),
+        ("jit(initial_guess)", False),
+    ],
+)
+def test_a_program_that_makes_the_first_weights_has_no_batch(program: str, first: bool) -> None:
+    buffers = "".join(
+        f"\tBuffer {number}:\n\t\tSize: 6.00GiB\n\t\tOperator:"
+        f' op_name="{program}/jit(main)/vmap(normal)/jit(_normal)/jit(_uniform)/threefry2x32"'
+        ' source_file="/home/me/net.py" source_line=31\n\t\tXLA Label: custom-call\n'
+        "\t\tShape: u32[24,16384,4096]\n\t\t==========================\n\n"
+        for number in (1, 2)
+    )
+    told = explained(f"import jax\n{ASKED} {20 << 30} bytes.\nPeak buffers:\n{buffers}")
+    offered = [action.remedy.slug for action in told.actions]
+    assert ("random numbers of the first weights" in told.verdict) is first
+    assert ("smaller-batch" in offered) is not first
+    assert ("partitionable-draws" in offered) is first
+
+
 def test_nothing_in_use_and_yet_no_room() -> None:
     told = explained(refused(1 << 30, "_" * 100) + f"{ASKED} {1 << 30} bytes.\n")
     assert "nothing of the pool was in use, and 1.00 GiB still did not fit" in told.verdict

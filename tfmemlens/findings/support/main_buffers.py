@@ -122,10 +122,30 @@ def main_buffers(moment: Moment, framework: str | None) -> Buffers | None:
         kind = replace(kind, largest=False)
     if all(map(_is_of_one, mine)):
         kind = replace(kind, batch=False)
+    if all(map(_is_of_init, mine)):
+        kind = replace(kind, batch=False, recompute=False)
     if framework == JAX and moment.request and moment.request.failed.kind is RequestKind.TPU:
         remedies = tuple(_on_a_tpu(each) for each in kind.remedies)
         return replace(kind, remedies=remedies)
     return kind
+
+
+def initialises(moment: Moment) -> bool:
+    """Whether all that is listed with a name is made by a program that makes the first weights: no batch and
+    no backward pass is in it.
+    """
+    named = [row for row in rows(moment) if row.allocation.node]
+    return bool(named) and all(map(_is_of_init, named))
+
+
+def _is_of_init(row: Row) -> bool:
+    return _INIT_PROGRAM.match(_name(row)) is not None
+
+
+_INIT_PROGRAM = regex(
+    r"p?jit\(_?(?:\w+_)?(?:init(?:ialize)?(?:_\w+)?|(?:create|make|setup)(?:_\w+)?_state)\)"
+)
+"""The outermost function of an op's name: `pjit(init_state)/jit(main)/...`."""
 
 
 def _with_line(row: Row, texts: Mapping[tuple[str, int], str | None]) -> Row:
@@ -844,7 +864,7 @@ def _drawn(mine: list[Row], held: int, framework: str | None) -> Buffers:
             (_UNSAFE_GENERATOR, _WITHOUT_DROPOUT),
             recompute=False,
         )
-    if any(_OF_INIT.search(_name(row)) for row in mine):
+    if any(_OF_INIT.search(_name(row)) or _is_of_init(row) for row in mine):
         return Buffers(
             "random numbers of the first weights, drawn whole",
             _in_words(mine),

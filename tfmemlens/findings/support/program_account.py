@@ -18,11 +18,12 @@ from tfmemlens.model.incident import NOTHING, CompilerMemory, ProgramValue
 from tfmemlens.model.program import Program
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.patterns import regex
-from tfmemlens.units import MIB, Size, human, human_size
+from tfmemlens.units import GIB, MIB, Size, human, human_size
 from tfmemlens.values import replace
 
 _LEAST_CONSTANT = 256 * MIB
 """Smaller constants are tables and masks."""
+_NO_DEVICE = 1024 * GIB
 _LEAST_GAIN = 0.02
 """Of the request: less is not worth a change."""
 _ASSIGNED = regex(
@@ -561,9 +562,36 @@ def return_less(compiler: CompilerMemory, own_step: bool = True) -> Remedy:
     )
 
 
+def beyond_any_device(compiler: CompilerMemory) -> bool:
+    """Whether what a program is given and returns is more than any device has, so that a shape is wrong."""
+    given = compiler.arguments_and_results
+    return given is not None and given.low > _NO_DEVICE
+
+
+def right_shapes(vectorises: bool) -> Iterator[Remedy]:
+    """What finds the shape that is wrong; nothing about batches, of which none would fit."""
+    yield Remedy(
+        "print the shapes that are given and returned, without memory: the largest is the mistake",
+        "print(jax.eval_shape(f, *args))   # and jax.tree.map(jnp.shape, args)",
+        slug="list-arguments",
+    )
+    if vectorises:
+        yield Remedy(
+            "let vmap map the arguments alone that have a row for each element, and share the others whole",
+            "jax.vmap(f, in_axes=(0, None))   # None: a table that all rows read",
+            slug="compare-shapes",
+        )
+
+
 def of_what_is_given(compiler: CompilerMemory) -> str:
     """`its arguments and results alone are 7.92 GiB, more than the 5.82 GiB that XLA may use: …`."""
     assert compiler.arguments_and_results and compiler.goal
+    if beyond_any_device(compiler):
+        return (
+            f"its arguments and results alone are {human_size(compiler.arguments_and_results)}, which no"
+            " device has: most likely a shape is a mistake, as where vmap repeats for each row an array that"
+            " all rows share"
+        )
     return (
         f"its arguments and results alone are {human_size(compiler.arguments_and_results)}, more than the"
         f" {human_size(compiler.goal)} that XLA may use here, so that smaller temporaries do not help"

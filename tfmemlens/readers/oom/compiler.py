@@ -56,15 +56,17 @@ ALLOCATING = LineRule(
 )
 """JAX's CPU client: the memory is the machine's own."""
 REMAT = LineRule(
-    rf"Can't reduce memory use below (?P<goal>{SIZE}) \((?P<goal_bytes>-?\d+) bytes\) by rematerialization;"
-    rf" only reduced to (?P<reached>{SIZE}) \((?P<reached_bytes>\d+) bytes\)"
+    rf"Can't reduce memory use below (?P<goal>{SIZE})(?: \((?P<goal_bytes>-?\d+) bytes\))? by"
+    rf" rematerialization; only reduced to (?P<reached>{SIZE})(?: \((?P<reached_bytes>\d+) bytes\))?"
     rf"(?:, down from (?P<down>{SIZE})(?: \((?P<down_bytes>\d+) bytes\))? originally)?",
     "Can't reduce memory use below 8.48GiB (9105000000 bytes) by rematerialization; only reduced to 13.00GiB"
     " (13958643712 bytes), down from 13.01GiB (13969381130 bytes) originally",
+    "Can't reduce memory use below 18.20GiB by rematerialization; only reduced to 21.33TiB",
     needs="Can't reduce memory use",
 )
 BEYOND = LineRule(
-    r"The byte size of input/output arguments \((?P<bytes>\d+)\) exceeds the base limit \((?P<limit>\d+)\)",
+    r"The byte size of input/output arguments \((?P<bytes>\d+)\) exceeds the base limit"
+    r"(?: \((?P<limit>\d+)\))?",
     "The byte size of input/output arguments (8501100448) exceeds the base limit (6244368384). This indicates"
     " an error in the calculation!",
     needs="exceeds the base limit",
@@ -846,8 +848,8 @@ class CompilerCollector:
         if groups["down_bytes"]:
             down = Size.exactly(int(groups["down_bytes"]))
         self._remat = (
-            Size.exactly(int(groups["goal_bytes"] or 0)),
-            Size.exactly(int(groups["reached_bytes"] or 0)),
+            _exactly(groups["goal_bytes"], groups["goal"]),
+            _exactly(groups["reached_bytes"], groups["reached"]),
             down,
             line,
         )
@@ -858,7 +860,7 @@ class CompilerCollector:
     def _exceeds(self, groups: dict[str, str | None], line: Line) -> None:
         self._beyond = (
             Size.exactly(int(groups["bytes"] or 0)),
-            Size.exactly(int(groups["limit"] or 0)),
+            _exactly(groups["limit"], None),
             line,
         )
         self._warnings.append(_Warning(line, beyond=self._beyond))
@@ -883,6 +885,8 @@ class CompilerCollector:
         if self._remat and self._beyond is None and self._remat[0].bytes < 0:
             goal, reached, _, line = self._remat  # older versions print how much remains of the limit
             self._beyond = (reached, Size.exactly(reached.bytes + goal.bytes), line)
+        if self._beyond and not self._beyond[1].bytes and self._remat:
+            self._beyond = (self._beyond[0], self._remat[0], self._beyond[2])  # the same limit, by its name
         if self._beyond and self._beyond[0].bytes > self._beyond[1].bytes > 0 and not self.finished:
             needed = self._remat[1] if self._remat else self._beyond[0]
             self._new(self._beyond[2], RequestKind.XLA).needed = needed
@@ -921,6 +925,11 @@ class CompilerCollector:
                 (match["name"], Size.exactly(int(match["bytes"].replace(",", ""))), line)
             )
         return bool(match)
+
+
+def _exactly(written: str | None, rounded: str | None) -> Size:
+    """The bytes that a line states, else its figure; an exact nothing where it has neither."""
+    return Size.exactly(int(written)) if written else parse_size(rounded or "0B")
 
 
 def _exceeded(program: Executable, space: str | None, groups: dict[str, str | None]) -> None:

@@ -22,7 +22,13 @@ from tfmemlens.findings.support.alike import alive_alike, let_go
 from tfmemlens.findings.support.batch_that_matters import answers_one_prompt
 from tfmemlens.findings.support.compiling import WITHOUT_TRIALS, compiles_then
 from tfmemlens.findings.support.growth import steadily
-from tfmemlens.findings.support.main_buffers import CHUNKED, CHUNKED_FORWARD, Buffers, of_a_whole_graph
+from tfmemlens.findings.support.main_buffers import (
+    CHUNKED,
+    CHUNKED_FORWARD,
+    Buffers,
+    initialises,
+    of_a_whole_graph,
+)
 from tfmemlens.findings.support.new_shapes import new_shapes
 from tfmemlens.findings.support.phase import EVALUATION, PREDICTION, evaluating_program, other_than_training
 from tfmemlens.findings.support.program_lines import code_lines
@@ -385,6 +391,9 @@ def _of_no_program(case: Case, moment: Moment, compiler: CompilerMemory) -> Iter
     if facts.is_full(case, moment, compiler):
         return _of_a_full_device(case, moment)
     if compiler.arguments_and_results:
+        if program_account.beyond_any_device(compiler):
+            vectorises = bool(case.capture.surroundings.shows("vectorising"))
+            return program_account.right_shapes(vectorises)
         told = given_and_returned.remedies(case, moment, compiler)
         return program_account.less_given(situation(case, moment).training) if told is None else told
     return None
@@ -585,7 +594,7 @@ def _of_the_program(
         pass  # the rule of that phase says what its batch is
     elif without_batch := _in_parts_without_a_batch(case, moment):
         yield without_batch
-    elif not (of_arguments or line or new) and (buffers is None or buffers.batch):
+    elif not (of_arguments or line or new or initialises(moment)) and (buffers is None or buffers.batch):
         again = ("recompute",) if buffers is None or buffers.recompute else ()
         if not buffers and _may_train(case, moment) and _is_far_from_its_goal(compiler):
             yield _IF_IT_TRAINS
