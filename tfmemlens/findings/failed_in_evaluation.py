@@ -128,6 +128,8 @@ def _smaller(case: Case, moment: Moment, phase: str, request: Request, line: Lin
         and _is_last_drop(request)
     ):
         return
+    if case.api.front_end is FrontEnd.TORCH_XLA and not (seen or request.batch):
+        return
     if _by_hand(case):
         yield _in_parts(case, phase, request)
     elif seen or phase != PREDICTION or request.failed.kind is not RequestKind.HOST:

@@ -198,6 +198,8 @@ def _by_library(frames: Sequence[Frame]) -> str | None:
     """What the deepest function of Keras or of an Estimator does that trains, evaluates or predicts; None
     where it trains, and where there is none.
     """
+    if any(_INFERS.search(f"{frame.place.rpartition(':')[0]} {frame.name}") for frame in frames):
+        return PREDICTION
     for frame in reversed(frames):
         if user_frame(frame.place):
             continue
@@ -207,6 +209,12 @@ def _by_library(frames: Sequence[Frame]) -> str | None:
     return None
 
 
+_INFERS = regex(
+    r"\bdiffusers[/\\](?:\w+[/\\])*pipelines[/\\]\S+\.py __call__\Z"
+    r"|\btransformers[/\\](?:\w+[/\\])*pipelines[/\\]\S+\.py (?:__call__|run_single|forward)\Z"
+    r"|\btransformers[/\\](?:\w+[/\\])*generation[/\\]\w+\.py (?:generate|sample|_sample|greedy_search)\Z"
+)
+"""A pipeline or a generation of Hugging Face's, whose own loop takes no gradient."""
 _LOADING_FRAMES = regex(
     r"\A(?:load_weights\w*|batch_set_value|set_weights|from_pretrained|from_preset|load_model)\Z"
 )

@@ -63,7 +63,7 @@ def told_of_the_pool(case: Case) -> Line | None:
         return None  # what is seen in use is no pool's
     if line is None and named and (much := told.shows("much memory in words")):
         line = None if FAILING.search(much.text) or _OF_THE_HOST.search(much.text) else much
-    line = line or (None if told.raised else _as_large_as_a_pool(told) or _told_as_a_part(told))
+    line = line or (None if told.raised else as_large_as_a_pool(told) or _told_as_a_part(told))
     before = [each for each in failures(told) if line and each.number <= line.number]
     return None if before else line
 
@@ -78,8 +78,8 @@ _OF_A_POOL = ((0.74, 0.785), (0.895, 0.93))
 """The part of a GPU that a table shows where JAX took 75 % of it, or 90, with a context beside it."""
 
 
-def _as_large_as_a_pool(told: Surroundings) -> Line | None:
-    """The line of a table that shows just what JAX takes by itself."""
+def as_large_as_a_pool(told: Surroundings) -> Line | None:
+    """The line of a table that shows just what JAX takes by itself, full or empty."""
     for use in told.device_uses:
         part = use.used.bytes / use.total.bytes if use.used and use.total and use.total.bytes else 0
         if any(low <= part <= high for low, high in _OF_A_POOL):

@@ -28,6 +28,20 @@ LESS_IN_A_STEP = Remedy(
     "put less into one step: a smaller batch on each core, shorter sequences or smaller images",
     slug="smaller-batch",
 )
+LESS_IN_A_RUN = (
+    Remedy(
+        "load the weights in bfloat16, if they are in float32: half of them, from any file (a variant of the"
+        " files is not needed)",
+        "Model.from_pretrained(name, torch_dtype=torch.bfloat16)",
+        slug="narrow-weights-of-torch",
+    ),
+    Remedy(
+        "make less in one run: fewer samples at once, where it is one smaller images or shorter sequences, and"
+        " decode in slices or tiles",
+        slug="smaller-input",
+    ),
+)
+"""Of a run that takes no gradient."""
 COUNT = Remedy(
     "count what is compiled: after the first steps the number of CompileTime's samples must stay as it is."
     " Where it rises, shapes change (pad to few), or the graph grows; compiled programs stay in host RAM",

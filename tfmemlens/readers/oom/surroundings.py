@@ -582,10 +582,19 @@ def _rises_once_alone(text: str) -> bool:
 _GROWS = PURPOSES["growing in words"]
 
 
+_NARROW = {"float16", "bfloat16"}
+
+
 def _of_this_run(
     settings: Iterable[tuple[str, str, Line]], facts: Mapping[str, Line]
 ) -> Iterator[tuple[str, str, Line]]:
-    """The settings without those of which the text says that all is well with them: those of another run."""
+    """The settings without those of which the text says that all is well with them: those of another run; and
+    without two that exclude each other, of which nothing says which one was the failed run's.
+    """
+    settings = tuple(settings)
+    narrow = {value for name, value, _ in settings if name == "mixed_precision"} & _NARROW
     for name, value, line in settings:
+        if name == "mixed_precision" and len(narrow) > 1 and value in narrow:
+            continue
         if facts.get(f"{ISOLATED}{name}={value}") != line:
             yield name, value, line

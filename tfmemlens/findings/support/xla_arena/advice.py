@@ -233,6 +233,10 @@ def _of_a_small_memory(case: Case, moment: Moment, space: str) -> Iterator[Remed
         yield _OF_A_LIBRARY
 
 
+_MORE_THAN_USUAL = (
+    "let JAX take a larger part of the GPU: it has the 75 % that it takes unless told otherwise ({place}), and"
+    " the rest lies idle unless another process needs it"
+)
 _FAR = 2
 
 
@@ -264,7 +268,10 @@ def _of_a_server(case: Case, moment: Moment) -> Iterator[Remedy]:
     """A kernel that comes with a server, whose blocks go with what one call may have."""
     told = case.capture.surroundings
     patches = _sequence_of_pictures(case, moment)
-    if patches:
+    scoped = facts.is_scoped(moment) and not _far_above(moment)
+    if scoped and not patches and not _has_pages(case, moment):
+        yield _LARGER_VMEM
+    elif patches:
         yield Remedy(
             f"let pictures be smaller: the patches of one are a sequence of this kernel, {patches:,} long,"
             " and the lengths and numbers of tokens that the server is given do not bound it",
@@ -282,6 +289,18 @@ def _of_a_server(case: Case, moment: Moment) -> Iterator[Remedy]:
     )
 
 
+def _has_pages(case: Case, moment: Moment) -> bool:
+    """Whether the kernel is that of the paged cache, or nothing names another one."""
+    failed = moment.request.failed if moment.request else None
+    line = failed.line.text if failed and failed.line else ""
+    named = f"{facts.kernel(moment) or ''} {_operation(moment)} {line}"
+    said = case.capture.surroundings.shows("jax: attention")
+    words = f"{named} {said.text if said else ''}"
+    return bool(_PAGED.search(words)) or not _ANOTHER_KERNEL.search(words)
+
+
+_PAGED = regex(r"(?i)paged?\b|_paged_|ragged|(?<![a-z])rpa(?![a-z])|\bkv[-_ ]?cache|\bdecod|\bmla\b")
+_ANOTHER_KERNEL = regex(r"(?i)\bvi[ts]\b|\bvision\b|\bencoder\b|flash[-_ ]?attention|\bsplash")
 _OF_THE_KERNEL = regex(r"%\S{0,60}flash_attention\S{0,20} = \w+\[(?P<sizes>[\d,]{5,60})\]")
 _LENGTHS = regex(
     r"(?i)\bmax[-_](?:model[-_]len|num[-_]batched[-_]tokens)\W{1,4}(?:is |of |= ?)?(?P<tokens>\d{3,7})\b"
@@ -574,6 +593,10 @@ def _of_the_program(
     line = jax_lines.made_at(case, moment)
     undecided = not line and facts.may_be_what_was_held(case, moment)
     modest = undecided and facts.is_modest(case, moment)
+    may_be_larger = facts.larger_pool_may_do(case, moment, compiler)
+    usual = facts.usual_pool(case, moment) if may_be_larger else None
+    if usual:
+        yield replace(part_for_jax.LARGER_POOL, text=_MORE_THAN_USUAL.format(place=usual.place))
     compiling = compiles_then(moment.request.failed) if moment.request and not compiler.sections else ""
     if modest:
         yield remedies.ask_what_is_in_use()
@@ -613,7 +636,7 @@ def _of_the_program(
         yield from program_account.smaller_arguments(case, moment, compiler)
     if larger:
         yield larger
-    if facts.larger_pool_may_do(case, moment, compiler):
+    if may_be_larger and not usual:
         yield part_for_jax.LARGER_POOL
     if undecided and not modest:
         yield remedies.ask_what_is_in_use()
@@ -781,6 +804,8 @@ def _ends_of_steps(case: Case, moment: Moment, text: str) -> Iterator[Remedy]:
         )
     elif answers_one_prompt(case, moment):
         yield _OF_ONE_PROMPT
+    elif situation(case, moment).training is False:
+        yield from steps_of_torch_xla.LESS_IN_A_RUN
     else:
         yield steps_of_torch_xla.LESS_IN_A_STEP
 

@@ -19,7 +19,7 @@ from tfmemlens.findings.support.main_buffers import main_buffers
 from tfmemlens.findings.support.new_shapes import new_shapes
 from tfmemlens.findings.support.phase import evaluating_program
 from tfmemlens.findings.support.rows import device_limit, of_a_program, op_alone, rows, total
-from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of
+from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of, situation
 from tfmemlens.findings.support.stated_weights import StatedWeights, stated_weights
 from tfmemlens.findings.support.which_memory import ram_beside_hbm
 from tfmemlens.findings.support.xla_arena import facts
@@ -208,14 +208,9 @@ def _of_what_was_free(case: Case, moment: Moment, compiler: CompilerMemory) -> s
     if size and free.high < _NEXT_TO_NOTHING:
         if kept := program_account.of_living_results(compiler):
             return f"only {human_size(free)} of the device was free{kept}"
-        held = (
-            "weights and"
-            if answers_one_prompt(case, moment)
-            else "weights, the optimizer's state, batches and"
-        )
         return (
-            f"only {human_size(free)} of the device was free, in pieces: {held} programs that are loaded hold"
-            " the rest"
+            f"only {human_size(free)} of the device was free, in pieces: {_held(case, moment)}, with"
+            " programs that are loaded, hold the rest"
         )
     if size and free.bytes >= size.bytes:
         return (
@@ -226,7 +221,7 @@ def _of_what_was_free(case: Case, moment: Moment, compiler: CompilerMemory) -> s
         had = f" (of {human(known[1]).replace('.00 ', ' ')} of a TPU {known[0]})" if known else ""
         return (
             "it is what one compiled program (as a rule the step's) needs beside its arguments, and only"
-            f" {human_size(free)}{had} was free beside {_held(case)}"
+            f" {human_size(free)}{had} was free beside {_held(case, moment)}"
             f"{program_account.of_living_results(compiler)}{_of_shards(case)}"
         )
     return (
@@ -235,10 +230,12 @@ def _of_what_was_free(case: Case, moment: Moment, compiler: CompilerMemory) -> s
     )
 
 
-def _held(case: Case) -> str:
+def _held(case: Case, moment: Moment) -> str:
     """What is on the device all the while: a server trains nothing, and fills the rest with its cache."""
     if case.capture.surroundings.shows("program: a server"):
         return "weights and the cache of keys and values"
+    if situation(case, moment).training is False or answers_one_prompt(case, moment):
+        return "weights and what the run has made"
     return "weights, the optimizer's state and batches"
 
 

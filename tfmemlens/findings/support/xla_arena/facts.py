@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import re
 
-from tfmemlens.findings.support import program_account, weights_on_a_tpu
+from tfmemlens.findings.support import part_for_jax, program_account, weights_on_a_tpu
 from tfmemlens.findings.support.main_buffers import Buffers
 from tfmemlens.findings.support.phase import other_than_training
+from tfmemlens.findings.support.pool_of_jax import as_large_as_a_pool
 from tfmemlens.findings.support.rows import (
     after_rematerialisation,
     device_limit,
@@ -486,6 +487,19 @@ def larger_pool_may_do(case: Case, moment: Moment, compiler: CompilerMemory) -> 
     beside = kept.low if kept and compiler.goal is None else 0
     most = MAX_GAIN * pool.high if pool else MOST_OF_A_DEVICE * (device.high if device else 0)
     return needed.low + beside <= most
+
+
+def usual_pool(case: Case, moment: Moment) -> Line | None:
+    """The line of a table in which JAX has its usual part of the device and no more, where what it leaves is
+    at least half of what was asked for.
+    """
+    told, device = case.capture.surroundings, device_limit(case, moment)
+    asked = moment.request.failed.size if moment.request else None
+    set_by_hand = any(name.startswith("XLA_PYTHON_CLIENT_") for name, _, _ in told.settings)
+    if framework_of(case) != JAX or set_by_hand or asked is None or device is None:
+        return None
+    left = (MOST_OF_A_DEVICE - part_for_jax.USUAL) * device.bytes
+    return as_large_as_a_pool(told) if 2 * left >= asked.bytes else None
 
 
 def operand_of_a_trial(case: Case, moment: Moment) -> tuple[str, Line] | None:
