@@ -30,6 +30,11 @@ STEP = "import jax\nstep = jax.jit(step, donate_argnums=0)\n"
             "see-the-plan",
         ),
         (
+            "import jax\nThe GPU memory usage is larger than that of PyTorch.",
+            "one program takes more memory than another",
+            "see-real-use",
+        ),
+        (
             "import jax\ny = jax.lax.fori_loop(0, 100, f, x)\nThe grad of it has no O(1) space complexity.",
             "keeps what its backward pass needs of every turn",
             "recompute-body",

@@ -33,8 +33,8 @@ def test_a_pool_of_the_usual_size_may_be_larger(used: int, asked: int, more: str
 
 VMEM = (
     "# {what}\nvLLM on TPU v6e, with jax.\n\nRESOURCE_EXHAUSTED: Ran out of memory in memory space vmem while"
-    " allocating on stack for %{kernel}.1 = bf16[1,12,20480,80]. Scoped allocation with size 36.10M and limit 32.00M exceeded scoped"
-    " vmem limit by 4.10M.\n"
+    " allocating on stack for %{kernel}.1 = bf16[1,12,20480,80]. Scoped allocation with size 36.10M and"
+    " limit 32.00M exceeded scoped vmem limit by 4.10M.\n"
 )
 
 

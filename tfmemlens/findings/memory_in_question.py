@@ -70,6 +70,13 @@ _PLAN_FIRST = Remedy(
     "print(jax.jit(f).lower(*args).compile().memory_analysis())",
     slug="see-the-plan",
 )
+_OF_PYTORCH = regex(r"(?i)\b(?:py)?torch\b(?![/_]xla)")
+_COUNT_ALIKE = Remedy(
+    "count the same of both: arrays that are alive at the peak. nvidia-smi counts as well what each library"
+    " keeps beside them: its context, kernels that are loaded, workspaces, and the pool, in use or not",
+    "jax.local_devices()[0].memory_stats()['peak_bytes_in_use']   # torch.cuda.max_memory_allocated()",
+    slug="see-real-use",
+)
 _OF_MEMORY = regex(r"(?i)\b(?:memory|V?RAM|HBM|[GM]i?B)\b")
 
 
@@ -87,7 +94,10 @@ def check(case: Case) -> Iterator[Finding]:
         yield _of_donation(case, donated, twice or donated)
     elif line := told.shows("jax: more memory than"):
         what = f"{line.place} says that one program takes more memory than another"
-        yield _finding(what, line, _COMPARE_PLANS, remedies.name_the_buffers())
+        helps = (_COMPARE_PLANS, remedies.name_the_buffers())
+        if _OF_PYTORCH.search(line.text):
+            helps = (_COUNT_ALIKE, _PLAN_FIRST)  # a program that XLA does not compile
+        yield _finding(what, line, *helps)
     elif loop and graded and of_the_loop:
         what = (
             f"the gradient of a loop keeps what its backward pass needs of every turn ({loop.place}), so it"

@@ -36,8 +36,8 @@ LESS_IN_A_RUN = (
         slug="narrow-weights-of-torch",
     ),
     Remedy(
-        "make less in one run: fewer samples at once, where it is one smaller images or shorter sequences, and"
-        " decode in slices or tiles",
+        "make less in one run: fewer samples at once, where it is one smaller images or shorter sequences,"
+        " and decode in slices or tiles",
         slug="smaller-input",
     ),
 )

@@ -234,8 +234,8 @@ def _of_a_small_memory(case: Case, moment: Moment, space: str) -> Iterator[Remed
 
 
 _MORE_THAN_USUAL = (
-    "let JAX take a larger part of the GPU: it has the 75 % that it takes unless told otherwise ({place}), and"
-    " the rest lies idle unless another process needs it"
+    "let JAX take a larger part of the GPU: it has the 75 % that it takes unless told otherwise ({place}),"
+    " and the rest lies idle unless another process needs it"
 )
 _FAR = 2
 
