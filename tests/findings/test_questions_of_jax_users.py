@@ -30,7 +30,7 @@ STEP = "import jax\nstep = jax.jit(step, donate_argnums=0)\n"
             "see-the-plan",
         ),
         (
-            "import jax\nThe GPU memory usage is larger than that of PyTorch.",
+            "import jax\nIt consumes twice memory than the same in PyTorch.",
             "one program takes more memory than another",
             "see-real-use",
         ),

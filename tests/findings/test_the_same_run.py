@@ -94,3 +94,36 @@ def test_two_formats_that_exclude_each_other_are_of_two_runs(second: str, kept: 
     )
     told = pipeline.explain(text + ASKED.format(1 << 30)).case.capture.surroundings
     assert {value for name, value, _ in told.settings if name == "mixed_precision"} == kept
+
+
+OF_A_KERNEL = (
+    "# jax, a kernel of mine\nimport jax\npl.pallas_call(kernel, grid=(8,))\n{said}\nRESOURCE_EXHAUSTED:"
+    " XLA:TPU compile permanent error. Ran out of memory in memory space vmem. Used {used} of 32.00M vmem."
+    " Exceeded vmem capacity by 4.00M.\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "used", "first"),
+    [
+        ("With vmem_limit_bytes=48 << 20 it compiles.", "36.00M", "larger-vmem"),
+        ("With vmem_limit_bytes=48 << 20 it compiles.", "260.00M", "smaller-kernel-blocks"),
+        ("Nothing helps.", "36.00M", "smaller-kernel-blocks"),
+    ],
+)
+def test_the_limit_that_the_text_names_goes_first(said: str, used: str, first: str) -> None:
+    assert slugs(pipeline.explain(OF_A_KERNEL.format(said=said, used=used)))[0] == first
+
+
+@pytest.mark.parametrize(
+    ("device", "said", "torch"),
+    [
+        ("8 TPU cores", "ProcessExitedException: process 3 terminated with signal SIGKILL", True),
+        ("8 TPU cores", "process 3 terminated with signal SIGKILL", True),
+        ("4 GPUs", "ProcessExitedException: process 3 terminated with signal SIGKILL", False),
+    ],
+)
+def test_what_spawn_raises_on_a_tpu_is_of_pytorch(device: str, said: str, torch: bool) -> None:
+    report = pipeline.explain(f"# My training on {device} dies\n{said}\n")
+    code = " ".join(action.remedy.code or "" for action in report.actions)
+    assert ("MpModelWrapper" in code) is torch

@@ -35,6 +35,8 @@ _MENTIONS = Words(
     "JAX",
     "lax",
     "torch_xla",
+    "ProcessExited",
+    " terminated with ",
     "orch/XLA",
     "orch/xla",
     "mark_step",
@@ -174,7 +176,10 @@ _JAX = regex(
     r"|\b(?:[Aa]lpha|[Cc]olab|[Ll]ocal_?[Cc]olab)[Ff]old\w*|\b(?:mpi4jax|MPI4JAX)"
     r"|\b[Dd]reamer[Vv]3\b|\b[Mm]ultinerf\b",
 )
-_PYTORCH = regex(r"\b(?:[Pp]y[Tt]orch|import torch|torch\.\w)")
+_PYTORCH = regex(
+    r"\b(?:[Pp]y[Tt]orch|import torch|torch\.\w)|\bProcessExitedException\b"
+    r"|\bprocess \d{1,3} terminated with (?:signal SIG|exit code)"
+)
 _KERAS = regex(r"\bkeras_(?:nlp|hub)\b")
 _NOBODY = regex(r"XlaRuntimeError|Failed to load in-memory CUBIN")
 """Words that show XLA without its caller, which may be JAX, TensorFlow or PyTorch/XLA."""

@@ -152,7 +152,15 @@ RAYS_WORKER = LineRule(
     needs="ray::",
 )
 """A row of what Ray lists of a node's processes, the largest first."""
+VMEM_LIMIT = LineRule(
+    r"\bvmem_limit_bytes\b",
+    "with vmem_limit_bytes of 96 MB it compiles",
+    "compiler_params=pltpu.CompilerParams(vmem_limit_bytes=64 << 20)",
+    needs="vmem_limit_bytes",
+)
+"""The text names the setting of how much of a core's small memory one kernel may have."""
 TOLD_OF_XLA = {
+    "naming a kernel's limit": VMEM_LIMIT,
     "a worker's RAM": RAYS_WORKER,
     "transforming draws": TRANSFORMING,
     "ending no step": NO_MARKS,

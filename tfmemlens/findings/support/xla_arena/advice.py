@@ -219,8 +219,11 @@ def _of_a_small_memory(case: Case, moment: Moment, space: str) -> Iterator[Remed
             slug="smaller-kernel-blocks",
         )
         return
+    named = case.capture.surroundings.shows("naming a kernel's limit")
     if space != "vmem":
         yield smaller
+    elif named and not _far_above(moment):
+        yield from (_larger_vmem(named), smaller)
     elif facts.is_scoped(moment) and not _far_above(moment):
         yield from (_LARGER_VMEM, smaller)  # a limit that was set, not the end of the chip's memory
     else:
@@ -237,6 +240,15 @@ _MORE_THAN_USUAL = (
     "let JAX take a larger part of the GPU: it has the 75 % that it takes unless told otherwise ({place}),"
     " and the rest lies idle unless another process needs it"
 )
+
+
+def _larger_vmem(named: Line | None) -> Remedy:
+    """A larger limit for the kernel, with the line that names the setting."""
+    if named is None:
+        return _LARGER_VMEM
+    return replace(_LARGER_VMEM, text=f"{_LARGER_VMEM.text} ({named.place} names the setting)")
+
+
 _FAR = 2
 
 
@@ -270,7 +282,7 @@ def _of_a_server(case: Case, moment: Moment) -> Iterator[Remedy]:
     patches = _sequence_of_pictures(case, moment)
     scoped = facts.is_scoped(moment) and not _far_above(moment)
     if scoped and not patches and not _has_pages(case, moment):
-        yield _LARGER_VMEM
+        yield _larger_vmem(told.shows("naming a kernel's limit"))
     elif patches:
         yield Remedy(
             f"let pictures be smaller: the patches of one are a sequence of this kernel, {patches:,} long,"
