@@ -98,6 +98,13 @@ def _off_the_device(sharing: Line) -> Iterator[Remedy]:
             "CUDA_VISIBLE_DEVICES= python actor.py",
             slug="one-device-each",
         )
+    elif _EVALUATION.search(sharing.text):
+        yield Remedy(
+            "do not evaluate beside the training on this GPU: evaluate from a checkpoint when it has ended,"
+            " on another GPU, or on the CPU",
+            "CUDA_VISIBLE_DEVICES=-1 python eval.py",
+            slug="one-device-each",
+        )
 
 
 def each_takes(case: Case) -> str:
@@ -152,6 +159,7 @@ def _shown(case: Case, moment: Moment) -> Iterator[Evidence]:
 
 
 _PREPARES = regex(r"Pool\(|PoolExecutor\(")
+_EVALUATION = regex(r"(?i)\beval(?:uat\w*)?\b")
 _ACTORS = regex(r"(?i)\bactors?\b|a3c|impala|apex?-dqn|--num_cpu")
 _WORKERS = regex(
     r"pytest|py\.test|\[gw\d|xargs|parallel|Pool|n_jobs|num_gpus|\b(?:workers|actors)\b|--num|a3c|impala"

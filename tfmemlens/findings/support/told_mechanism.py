@@ -326,7 +326,7 @@ def _mechanisms(case: Case) -> Iterator[Grower]:
         denied = denied or (grows and name in _OF_ONE_STEP)
         denied = denied or (name == "virtual memory" and any(map(told.shows, _SHORT)))
         if (line := told.shows(name) or _fine_without(case, name)) and not denied:
-            if name == "evaluating" and not (_trains(told) or _EVALUATES.search(line.text)):
+            if name == "evaluating" and _only_predicts(told, line):
                 what, remedies = (
                     "one batch of the inference, or results that are kept",
                     (_IN_PARTS, LESS_RETURNED),
@@ -470,6 +470,12 @@ _SHORT = ("running short", "ended in words", "killed in words", "hanging in word
 def _trains(told: Surroundings) -> bool:
     """Whether the text tells of a training, so that what only predicts is something else."""
     return any(map(told.shows, ("training", "training in words", "fitting")))
+
+
+def _only_predicts(told: Surroundings, line: Line) -> bool:
+    """Whether the sentence tells of a prediction alone, whose batch no training of the text is set beside."""
+    apart = not _trains(told) or told.shows("failing in prediction") is not None
+    return apart and not _EVALUATES.search(line.text)
 
 
 _EVALUATES = regex(r"(?i)\b(?:validat|evaluat)\w*")

@@ -242,6 +242,11 @@ _NAMED_ALONE = (
     "call of a function",
 )
 _IN_TITLES = {unit: _just(_UNITS[unit]) for unit in _NAMED_ALONE}
+_ONE_BY_ONE = ("trial", "fold", "loaded model", "episode")
+"""What comes in numbers by its nature: a title that names another beside a shortage, and no growth, may tell
+of one large call.
+"""
+_GROWS = ("growing in words", "kept in words")
 _LATER = r"(?:[2-9]|[1-9]\d+)(?:st|nd|rd|th)? (?:\w+ )?(?:epochs?|steps?|iterations?|batches|hours|days)\b"
 _MINUTES_LATER = (
     r"\bafter (?:(?:the|about|around|almost|nearly|some|over) ){0,2}(?:[5-9]|[1-9]\d{1,2})"
@@ -430,7 +435,12 @@ def _told(sentence: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     told, titled = list(_course(sentence)), sentence.startswith("# ")
     whose = _whose(_UNCHANGED.sub(" ", sentence)) if told else None
     facts = [*told, *filter(None, (whose,))]
-    repeated = [again(unit) for unit in UNITS if _repeats(unit, sentence, titled and bool(told))]
+    grows = any(each in told for each in _GROWS)
+    repeated = [
+        again(unit)
+        for unit in UNITS
+        if _repeats(unit, sentence, titled and (grows or (bool(told) and unit in _ONE_BY_ONE)))
+    ]
     if told:
         facts += repeated
     if "growing in words" in told and _VALIDATION.search(sentence):

@@ -761,6 +761,12 @@ _EACH_ITS_OWN = (
     r"(?:\b(?:each|one) (?:on|with|has|to) (?:its|a|his)\b|GPU each\b|\bper (?:GPU|card|device)\b"
     r"|\bown (?:GPU|card|device)\b|\b(?:two|four|eight|[2-9]|1\d) ?x? ?(?:\w+ )?GPUs\b)"
 )
+_WHILE_TRAINING = (
+    r"\bwhile (?:the |my )?train[\w.]*(?: \w{1,12})? (?:is|was) (?:still )?(?:running|going on)\b"
+)
+_AT_ONCE_WITH_TRAINING = (
+    rf"(?:\b(?:at the same time|simultaneously|concurrently)\b(?! (?:on|for|over) )|{_WHILE_TRAINING})"
+)
 SHARING = LineRule(
     rf"(?i:\A(?!.*{_EACH_ITS_OWN}).*?"
     r"(?:(?:\bpytest|py\.test)\b[^|;&]{0,80} (?:-n|--numprocesses)[ =]?(?:auto\b|logical\b|[2-9]\b|[1-9]\d)"
@@ -772,6 +778,10 @@ SHARING = LineRule(
     r"|\b(?:start(?:ed|ing)?|ran|run|launch(?:ed|ing)?) (?:[\w.-]{1,20} ){0,3}(?:eval\w*|test\w*|inference"
     r"|script|program|training|demo)\b[^.!?]{0,30}\b(?:in|from)"
     r" (?:another|a (?:second|new|different)|the other) (?:terminal|shell|console|window|tab|screen)\b"
+    r"|\beval(?:uat\w*)?\b[^.!?]{0,40}\b(?:run|running|started?)\b[^.!?]{0,20}"
+    rf"{_AT_ONCE_WITH_TRAINING}"
+    r"|\b(?:run|running|ran|start(?:ed|ing)?|launch(?:ed|ing)?) [^.!?]{0,30}\beval[\w.]*[^.!?]{0,30}"
+    rf"{_WHILE_TRAINING}"
     r"|\bonly (?:happens|occurs|fails|crashes|comes)\b[^.!?]{0,30}\bwh(?:en|ile) (?:the |my |another |an? )?"
     r"(?:[\w()-]{1,24} ){0,3}?\(?(?:apps?|applications?|games?|simulators?|simulations?|environments?"
     r"|editor|Unity"
@@ -794,6 +804,8 @@ SHARING = LineRule(
     r"|\b(?i:rllib|ray)\b[^.\n]{0,80}\b(?i:a3c|impala|apex?-dqn)\b",
     "$ pytest -n 8 tests/",
     "then I launched the evaluation in a second terminal",
+    "the evaluation cannot run at the same time, it ends in OOM",
+    "I start eval.py while train.py is still running",
     "this only happens when the simulator is running",
     "[gw3] FAILED tests/test_ops.py::test_conv_matches_reference",
     "I have two Jupyter notebooks open on the same RTX 3090.",
@@ -816,7 +828,7 @@ SHARING = LineRule(
         "--num", "--job", "--task_", "--worker_", "a3c", "impala", "apex", "num_gpus", "gunicorn", "uwsgi",
         "pytest", "py.test", "[gw", "xargs", "parallel", "notebook", "kernel", "process", "training", "jobs",
         "runs", "scripts", "workers", "seeds", "experiments", "actors", "job", "n_jobs", "pool(", "do ",
-        "terminal", "shell", "console", "window",
+        "terminal", "shell", "console", "window", "eval",
     ),
 )  # fmt: skip
 """Several processes that use one device, in prose or in the command that starts them."""
