@@ -272,7 +272,7 @@ OF_A_SHELL = {
     "pool-of-exla", "free-tensors-of-exla", "find-the-call", "ram-for-the-build",
     "install-without-cache", "train-elsewhere", "watch-the-client",
     "setting-that-works", "add-swap", "another-allocator", "another-backend", "another-malloc",
-    "growth-at-first", "bound-requests", "part-of-a-server", "one-server-for-all",
+    "growth-at-first", "bound-requests", "part-of-a-server", "one-server-for-all", "one-server-for-each",
     "watch-it-load",
     "close-models", "close-tensors", "delete-textures",
     "collectives-in-the-pool", "compute-mode", "convert-on-the-cpu", "count-tensors", "one-framework-each",

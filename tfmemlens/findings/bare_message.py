@@ -17,9 +17,11 @@ from tfmemlens.findings.support import bare_on_a_tpu, exla
 from tfmemlens.findings.support.bare_on_a_tpu import ran_on_a_tpu
 from tfmemlens.findings.support.board import board
 from tfmemlens.findings.support.cut_bins import of_bins, short_of_it
+from tfmemlens.findings.support.other_programs import less_on_the_device
 from tfmemlens.findings.support.phase import other_than_training
 from tfmemlens.findings.support.prose_advice import ANOTHER_RELEASE, without_a_batch
 from tfmemlens.findings.support.prose_of_jax import of_constructs
+from tfmemlens.findings.support.remedies import batch_of, working_batch
 from tfmemlens.findings.support.rows import attributed, cut_at_its_figure, failures, on_host
 from tfmemlens.findings.support.situation import (
     JAX,
@@ -341,18 +343,20 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
     """What helps most programs that do the same."""
     run = situation(case, moment)
     if run.program:
+        yield from less_on_the_device(case, run.program)
         return
     told = case.capture.surroundings
-    batch = told.setting("batch_size")
-    at_one = batch is not None and batch[0] == "1"
+    batch = batch_of(case, moment)
     if any(told.shows(words) for words in _NO_BATCH) and not told.shows("a smaller batch helps"):
         yield from without_a_batch(case)
         return
     trains = run.training or (run.training is None and says_it_trains(case))
-    if trains and (trained := _trained_for(case, moment)):
+    if trains and (working := working_batch(case, moment)):
+        yield working
+    elif trains and (trained := _trained_for(case, moment)):
         yield trained
-    elif trains and not at_one:
-        half = f" ({batch[0]} -> {int(batch[0]) // 2})" if batch and batch[0].isdigit() else of_batch(case)
+    elif trains and batch != 1:
+        half = f" ({batch} -> {batch // 2})" if batch else of_batch(case)
         yield Remedy(
             f"train with a smaller batch{half}: that helps most trainings; if it fails at a batch of 1, too,"
             " make the samples or the model smaller",

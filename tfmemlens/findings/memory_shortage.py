@@ -14,6 +14,8 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.growth import traced_function, tracings
+from tfmemlens.findings.support.other_programs import less_on_the_device
+from tfmemlens.findings.support.prose_advice import JAVASCRIPT
 from tfmemlens.findings.support.ranking import LEAST_OF_A_CAUSE, whole_bytes
 from tfmemlens.findings.support.rows import (
     NEARLY_FULL,
@@ -29,7 +31,6 @@ from tfmemlens.findings.support.rows import (
     total,
 )
 from tfmemlens.findings.support.situation import situation
-from tfmemlens.findings.support.tried import runs_with_less
 from tfmemlens.knowledge.bfc import may_hold
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment, Request
@@ -143,9 +144,6 @@ def _few_large_blocks(moment: Moment) -> list[int]:
     return sizes
 
 
-_JAVASCRIPT = ("Node", "TensorFlow.js")
-
-
 def _remedies(case: Case, moment: Moment, request: Request) -> tuple[Remedy, ...]:
     """What helps where nobody knows who holds the memory."""
     if _few_large_blocks(moment):
@@ -155,13 +153,13 @@ def _remedies(case: Case, moment: Moment, request: Request) -> tuple[Remedy, ...
         if _is_small_part(moment, request):
             return (Remedy(_SMALLER_BATCH, slug="smaller-batch"),)
         return (remedies.SMALLER_MODEL, *remedies.offered(case, moment, "lighter-optimizer"))
-    if situation(case, moment).program == "TensorFlow Serving":
-        return (remedies.smaller_requests(case),)
-    if situation(case, moment).program == "Triton":
-        return (*remedies.offered(case, moment, "smaller-batch"), remedies.FEWER_INSTANCES)
-    if situation(case, moment).program in _JAVASCRIPT and not runs_with_less(case.capture.surroundings):
-        return (remedies.TIDY, *remedies.offered(case, moment, "smaller-batch"))
-    return remedies.offered(case, moment, "smaller-batch")
+    program, batch = situation(case, moment).program, remedies.offered(case, moment, "smaller-batch")
+    less = tuple(less_on_the_device(case, program))
+    if program == "TensorFlow Serving":
+        return less
+    if program in JAVASCRIPT:
+        return (*less, *batch)
+    return (*batch, *less) if program == "Triton" else batch or less
 
 
 _LARGEST_WEIGHT = Remedy(

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets, remedies
+from tfmemlens.findings.support.applicability import applies
 from tfmemlens.findings.support.rows import attributed, failures
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of, only_infers
 from tfmemlens.model.case import Case, FrontEnd, Moment
@@ -102,7 +103,7 @@ def _remedies(case: Case, moment: Moment, incident: Incident) -> Iterator[Remedy
         yield _PREDICTED if live.description else _RECORDED_NO_STEP
     elif not only_infers(case):
         yield _record_a_step(case, incident)
-    first = "" if only_infers(case) else "or "
+    first = "or " if not only_infers(case) and applies("record-a-step", case, moment) else ""
     writes = case.api.newest > _WRITES  # whatever may be the first of them is most likely older
     in_session = case.api.front_end is FrontEnd.SESSION and case.api.oldest < (2, 0)
     if writes and not in_session and "memory-dump" not in case.capture.source.formats and _by_bfc(moment):

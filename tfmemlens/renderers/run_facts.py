@@ -72,6 +72,8 @@ def _settings(told: Surroundings, failed: Line | None) -> list[str]:
             continue
         if predicts and name == "batch_size" and _OF_A_TRAINING.search(line.text):
             continue
+        if name == "batch_size" and (works := told.setting("working_batch")) and works[0] == value:
+            continue  # said below to run
         later = failed is not None and line.source == failed.source and line.number > failed.number
         if name not in _OTHER_SETTINGS and not (later and name in latest):
             latest[name] = value, line

@@ -218,6 +218,7 @@ TABLE: dict[str, Applicability] = {
     "fewer-instances": Applicability(program=frozenset({"Triton"}), shell=True),
     "part-of-a-server": Applicability(program=frozenset({"TensorFlow Serving", "Triton"}), shell=True),
     "watch-it-load": Applicability(program=frozenset({"TensorFlow Serving"}), shell=True),
+    "one-server-for-each": Applicability(program=frozenset({"TensorFlow Serving"}), shell=True),
     "one-server-for-all": Applicability(program=frozenset({"TensorFlow Serving"}), shell=True),
     "smaller-examples": Applicability(program=frozenset({"TensorFlow Serving"}), shell=True),
     "ask-what-is-in-use": Applicability(_OF_JAX, devices=_ON_GPU),

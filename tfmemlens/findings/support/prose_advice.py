@@ -41,7 +41,7 @@ _ONE_SERVER_EACH = Remedy(
     "CUDA_VISIBLE_DEVICES=1 tensorflow_model_server --port=8510 ...   # 0: --port=8500",
     slug="one-device-each",
 )
-_ONE_BATCH_AT_A_TIME = Remedy(
+BOUND_REQUESTS = Remedy(
     "let the server put requests together and bound how many run at once: each thread that serves keeps"
     " buffers of its own",
     "tensorflow_model_server --enable_batching=true --tensorflow_session_parallelism=4 ...",
@@ -327,7 +327,7 @@ def of_a_server(case: Case) -> Iterator[Remedy]:
     """What helps where many requests at once share a server's pool, beside GPUs that may be idle."""
     if case.capture.surroundings.shows("a GPU left idle"):
         yield _ONE_SERVER_EACH
-    yield from (_ONE_BATCH_AT_A_TIME, remedies.smaller_requests(case))
+    yield from (BOUND_REQUESTS, remedies.smaller_requests(case))
 
 
 def full_device(case: Case) -> DeviceUse | None:
@@ -389,7 +389,7 @@ def advice(case: Case, of_host: bool, grows: Line | None, of_device: bool = Fals
         yield _LOADS_LESS
         return
     if program == "TensorFlow Serving":
-        yield from (remedies.smaller_requests(case), _ONE_BATCH_AT_A_TIME)
+        yield from (remedies.smaller_requests(case), BOUND_REQUESTS)
     on_board = board(case)
     if not grows and _fails_in_the_install(told):
         yield _WITHOUT_THE_CACHE

@@ -197,14 +197,15 @@ def working_batch(case: Case, moment: Moment) -> Remedy | None:
     told = case.capture.surroundings.setting("working_batch")
     request = moment.request
     batch = _lowered_from(case, request) or (request.batch if request else None) or batch_of(case, moment)
-    if told is None or not batch or request is None or request.fixed or of_other_data(case, request):
+    if told is None or not batch or (request and (request.fixed or of_other_data(case, request))):
         return None
     works = int(told[0])
     bound = batch_bound(case, moment)
     if not 0 < works < min({batch, *failed_batches(case)}) or (bound and works > bound.most(batch)):
         return None  # what is said to work elsewhere has no room here
     text = f"take the batch of {works} that works ({told[1].place})"
-    if works * _FAR_BELOW <= batch and len(request.failed.shape or ()) == _OF_SCORES:
+    of_images = request is not None and len(request.failed.shape or ()) == _OF_SCORES
+    if works * _FAR_BELOW <= batch and of_images:
         text += ", or smaller images, with which a larger one fits"
     if not applies("gradient-accumulation", case, moment) or is_forward_only(moment):
         return Remedy(text, slug="smaller-batch")
@@ -836,7 +837,17 @@ def _stated_batch(case: Case) -> int | None:
     setting = case.capture.surroundings.setting("batch_size")
     stated = _leading(case) or (int(setting[0]) or None if setting else None)
     failed = _failed_batch(case)
+    if stated and _goes_well(case, stated):
+        return failed if failed and failed > stated else None
     return min(failed, stated or failed) if failed else stated
+
+
+def _goes_well(case: Case, batch: int) -> bool:
+    """Whether the text says that it runs with this batch, and the failed shape does not begin with it."""
+    works = case.capture.surroundings.setting("working_batch")
+    request = case.moments[0].request if case.moments else None
+    first = (request.failed.shape or (None,))[0] if request else None
+    return works is not None and int(works[0]) == batch != first
 
 
 def _leading(case: Case) -> int | None:

@@ -9,7 +9,7 @@ PROGRAM = LineRule(
     r"|\bSpring ?[Bb]oot\b|\bai\.djl\.|\bDJL\b|\bDeep Java Library\b"
     r"|\.runner\(\)\.(?:feed|fetch|addTarget)\(|\bTensors?\.create\((?:new |\w+[,)])"
     r"|\bT(?:Float(?:16|32|64)|Int(?:32|64)|Uint8|String|Bool)\.(?:tensorOf|scalarOf|vectorOf)\("
-    r"|\btfjs-node|\btensorflow_model_server|\breticulate::|\bsession->Run\(|\bTF_CHECK_OK\("
+    r"|\btfjs-node|\btensorflow-node\b|\btf\.node\.\w|\btensorflow_model_server|\breticulate::|\bsession->Run\(|\bTF_CHECK_OK\("
     r"|\bNewSession\(|(?<!tf\.)\bSessionOptions\b|\b_?session_?->(?:Create|Close)\("
     r"|(?<![.\w])TF_(?:SessionRun|NewSession|LoadSessionFromSavedModel)\b(?!\+| ?\(\))"
     r"|\blibtensorflow[-_](?:cpu|gpu)\b"
@@ -17,7 +17,7 @@ PROGRAM = LineRule(
     r"|\b(?i:tritonserver|Triton[- ](?:Inference[- ])?Server|TensorRT Inference Server|TRTIS)\b"
     r"|\bconfig\.pbtxt\b"
     r"|\btensorflow_(?:savedmodel|graphdef)\b"
-    r"|\bTF ?Serving\b|\btf[- ]?serving\b(?!\.)|\b[Tt]ensor[Ff]low[- ][Ss]erving\b"
+    r"|\bTFS\b(?! ?[=:(\[])|\bTF ?Serving\b|\btf[- ]?serving\b(?!\.)|\b[Tt]ensor[Ff]low[- ][Ss]erving\b"
     r"|\b[Tt]ensor[Ff]low\.js\b|@tensorflow/tfjs(?!-node)\b|\btf\.memory\(\)|\b(?i:webgl)\b"
     r"|\bChrome(?:'s)? (?:GPU process|task manager)\b"
     r"|\btfjs(?:-core|-layers)?\b(?!-node)|\bTensorFlowSharp\b|\bTensor[Ff]low\.NET\b|\bKeras\.NET\b"
@@ -42,6 +42,9 @@ PROGRAM = LineRule(
     "Successfully loaded servable version {name: ocr version: 7}",
     "docker run --gpus all tensorflow/serving:2.6.0-gpu",
     "a request to TFServing fails",
+    "with many clients TFS runs out of memory",
+    "it fails with tensorflow-node-gpu",
+    "const image = tf.node.decodeImage(bytes);",
     'platform: "tensorflow_savedmodel"',
     "nvcr.io/nvidia/tritonserver:20.03-py3",
     "TensorFlowSharp in a C# service",
@@ -79,6 +82,9 @@ PROGRAM = LineRule(
         "scalarof(",
         "vectorof(",
         "tfjs-node",
+        "tensorflow-node",
+        "tf.node.",
+        "tfs",
         "tensorflow_",
         "reticulate",
         "session->",
@@ -147,7 +153,7 @@ _NAMES = (
         "Java",
     ),
     (("tflite_flutter", "flutter"), "Dart"),
-    (("tfjs-node",), "Node"),
+    (("tfjs-node", "tensorflow-node", "tf.node."), "Node"),
     (("tensorflow.js", "@tensorflow/tfjs", "tfjs", "tf.memory", "webgl", "chrome"), "TensorFlow.js"),
     (
         (
@@ -157,6 +163,7 @@ _NAMES = (
             "servable version",
             "tensorflow/serving",
             "tfserving",
+            "tfs",
             "tf serving",
             "tensorflow-serving",
             "tf-serving",

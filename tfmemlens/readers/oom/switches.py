@@ -92,6 +92,20 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
         ),
     ),
     (
+        "failed_batch",
+        LineRule(
+            r"(?i)\b(?:when|once|if|as soon as|after) (?:I|we) (?:(?:try to|tried to|then|just) )?"
+            r"(?:adjust|chang|increas|rais|bump|set|switch|enlarg)\w*\b[^.,;?\n]{0,24}"
+            r"\bbatch(?:[ _-]?size)?(?: up)?(?: from \d{1,5})?(?: to| ?=) ?(?P<value>\d{1,5})\b"
+            r"(?![.,]\d|k\b|%)"
+            r"(?:(?!\b(?:not?|never|without)\b|n't)[^.;?\n]){0,40}?"
+            r"\b(?:OOMs?|out of memory|errors?|fails?|crash\w*|exhausted)\b",
+            "But when I changed the batch size to 48, I got this OOM error.",
+            "as soon as we increase batch_size from 8 to 16 it crashes",
+            needs="atch",
+        ),
+    ),
+    (
         "working_batch",
         LineRule(
             rf"{_OF_A_BATCH}(?P<value>\d{{1,5}}){_WELL}(?={_BUT}{_SEVERAL}"
@@ -676,7 +690,7 @@ _WORDS = Words(
     "Device(", "call first", "org.tens", "Sharp", "low.NET", "Keras.NET", "Tensorflow.", "TFTensor",
     "TFSession",
     "mvn ", "lutter",
-    "tfjs", "low.js", "WebGL", "webGL", "webgl", "Chrome", "tf.memory(",
+    "tfjs", "ow-node", "tf.node.", "TFS", "low.js", "WebGL", "webGL", "webgl", "Chrome", "tf.memory(",
     "TF_CHECK", "tensorflow_mod", "ModelServer", "low_serving", "servable",
     "riton", "Inference Server", "TRTIS", "config.pbtxt", "tensorflow_",
     "TFServing", "TF Serving", "tf-serving", "w/serving:", "ow-serving", "ow Serving", "ow serving",
