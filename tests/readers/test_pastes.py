@@ -324,6 +324,13 @@ NOTHING = {
         ),
         "PyTorch",
     ),
+    "PyTorch in host RAM": (
+        (
+            "RuntimeError: [enforce fail at CPUAllocator.cpp:64] data. DefaultCPUAllocator: not enough memory:"
+            " you tried to allocate 268435456 bytes. Buy new RAM!"
+        ),
+        "PyTorch in host RAM",
+    ),
     "CuPy": (
         (
             "cupy.cuda.memory.OutOfMemoryError: out of memory to allocate 200000000000 bytes (total"

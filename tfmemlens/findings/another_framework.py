@@ -55,7 +55,8 @@ _OF_MPS = (
 _WITHOUT_A_POOL = ("JCuda", "PyCUDA", "Numba")
 """What asks the driver for each buffer: others fill the GPU as likely as the program."""
 _TENSTORRENT = "Tenstorrent's runtime"
-_NOT_ON_THE_GPU = ("Java", "JavaScript", "OpenCV", _TENSTORRENT)
+_OF_HOST_RAM = "PyTorch in host RAM"
+_NOT_ON_THE_GPU = ("Java", "JavaScript", "OpenCV", _TENSTORRENT, _OF_HOST_RAM)
 _A_COMPILER = "a compiler was killed"
 _PREPARE = "could not prepare the model"
 _NO_START = "let this process start on no GPU"
@@ -474,8 +475,8 @@ def check(case: Case) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.NOTE,
             headline=(
-                f"no failure of TensorFlow, JAX or XLA: this out-of-memory message is {name}'s, whose"
-                f" allocator tfmemlens does not read{_beside(case, name, line)}"
+                f"no failure of TensorFlow, JAX or XLA: this out-of-memory message is {_whose(name)},"
+                f" whose allocator tfmemlens does not read{_beside(case, name, line)}"
             ),
             evidence=(
                 Evidence("the message", line),
@@ -994,8 +995,15 @@ def _beside(case: Case, name: str, line: Line) -> str:
     return f"; {size} of the GPU are held by this very process, and not by {name}" if own else ""
 
 
-_BUFFER = regex(r"BFCArena\b.{0,200}\bfor requested buffer of size (?P<size>\d{1,15})\b")
-"""What ONNX Runtime's arena was asked for."""
+def _whose(name: str) -> str:
+    return f"of {name}" if name == _OF_HOST_RAM else f"{name}'s"
+
+
+_BUFFER = regex(
+    r"(?:BFCArena\b.{0,200}\bfor requested buffer of size "
+    r"|DefaultCPUAllocator: .{0,60}\byou tried to allocate )(?P<size>\d{1,15})\b"
+)
+"""What ONNX Runtime's arena was asked for, or PyTorch's allocator of host RAM."""
 _BANKS = regex(
     r"allocate (?P<all>\d{1,15}) B (?P<kind>DRAM|L1)\w* buffer across (?P<banks>\d{1,5}) banks, where each"
     r" bank needs to store (?P<each>\d{1,15}) B(?:, but bank size is (?:only )?(?P<bank>\d{1,15}) B)?"
@@ -1139,6 +1147,11 @@ _HEAPS = {
         "providers=[('CUDAExecutionProvider', {'arena_extend_strategy': 'kSameAsRequested',"
         " 'gpu_mem_limit': 4 << 30})]",
         slug="other-arena",
+    ),
+    _OF_HOST_RAM: Remedy(
+        "hold less in host RAM at once (a smaller batch, fewer workers of the DataLoader, data that are read"
+        " in parts), end other programs, or let the system swap more (on Windows a larger page file)",
+        slug="smaller-batch",
     ),
     "JavaScript": Remedy(
         "give JavaScript's heap more (unless told otherwise it takes some 2 to 4 GB, whatever RAM there is),"

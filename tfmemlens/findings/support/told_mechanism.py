@@ -474,7 +474,8 @@ def _trains(told: Surroundings) -> bool:
 
 def _only_predicts(told: Surroundings, line: Line) -> bool:
     """Whether the sentence tells of a prediction alone, whose batch no training of the text is set beside."""
-    apart = not _trains(told) or told.shows("failing in prediction") is not None
+    alone = told.shows("failing in prediction") is not None and not told.shows("fitting")
+    apart = alone or not _trains(told)
     return apart and not _EVALUATES.search(line.text)
 
 

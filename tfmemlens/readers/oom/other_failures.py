@@ -100,6 +100,14 @@ FOREIGN = {
         "RuntimeError: cuda runtime error (2) : out of memory at /opt/pytorch/aten/src/THC/THCStorage.cu:58",
         needs="emory",
     ),
+    "PyTorch in host RAM": LineRule(
+        r"\bDefaultCPUAllocator: (?:not enough memory|can't allocate memory)\W{1,3}you tried to allocate \d",
+        "RuntimeError: [enforce fail at CPUAllocator.cpp:75] data. DefaultCPUAllocator: not enough memory: you"
+        " tried to allocate 536870912 bytes. Buy new RAM!",
+        "RuntimeError: [enforce fail at alloc_cpu.cpp:83] err == 0. DefaultCPUAllocator: can't allocate"
+        " memory: you tried to allocate 8388608000 bytes. Error code 12 (Cannot allocate memory)",
+        needs="DefaultCPUAllocator",
+    ),
     "NVIDIA Warp": LineRule(
         r"\bWarp CUDA error 2: out of memory",
         "Warp CUDA error 2: out of memory (in function wp_alloc_device_async, warp/native/warp.cu:769)",
