@@ -46,3 +46,19 @@ def test_the_release_that_a_program_moved_to() -> None:
     releases = Releases()
     releases.read(Line(1, "I went from numpy 1.19.1 to 1.22.0"))
     assert releases.era_after_a_move() is None
+
+
+@pytest.mark.parametrize(
+    ("text", "mends"),
+    [
+        ("As of jaxlib 0.1.30, this is fixed.", True),
+        ("Starting with tensorflow 2.9.1 that should be resolved", True),
+        ("As of jaxlib 0.1.30, is this fixed?", False),
+        ("As of jaxlib 0.1.30, this is still broken", False),
+    ],
+)
+def test_the_release_that_mends_it(text: str, mends: bool) -> None:
+    releases = Releases()
+    releases.read(Line(1, text))
+    works = releases.value()
+    assert (works is not None and works.mends) is mends

@@ -37,22 +37,15 @@ def check(case: Case) -> Iterator[Finding]:
     request = case.moments[0].request if case.moments else None
     other = f", unlike {works.other}" if works.other else ""
     said = f"{works.line.place} says that {works.package} {works.release} works{other}"
+    if works.mends:
+        said = f"{works.line.place} says that {works.package} {works.release} and newer have it mended"
     yield Finding(
         severity=Severity.CAUSE,
         headline=f"{said}: most likely the library changed, not the program",
         because=f"{said}, so most likely the library changed, and not the program",
         explains=request.needed_bytes if request else None,
         evidence=(Evidence("what the text says", works.line),),
-        remedies=(
-            Remedy(
-                f"use {works.package} {works.release}, which the text says works"
-                + (
-                    "" if _is_newer(works) else "; report the other, whose list of changes may name an option"
-                ),
-                _pinned(works),
-                slug="release-that-works",
-            ),
-        ),
+        remedies=(Remedy(_in_words(works), _pinned(works), slug="release-that-works"),),
         moment=0,
         rules_out=_OF_THE_PROGRAM,
     )
@@ -84,6 +77,13 @@ def _is_far(works: WorkingRelease) -> bool:
     return works.package == "tensorflow" and bool(other) and int(first) < int(other)
 
 
+def _in_words(works: WorkingRelease) -> str:
+    if works.mends:
+        return f"use {works.package} {works.release} or newer, which the text says ends it"
+    used = f"use {works.package} {works.release}, which the text says works"
+    return used if _is_newer(works) else f"{used}; report the other, whose list of changes may name an option"
+
+
 def _is_newer(works: WorkingRelease) -> bool:
     """Whether the one that works came later than the other."""
     return works.other is not None and numbers_of(works.release) > numbers_of(works.other)
@@ -91,6 +91,8 @@ def _is_newer(works: WorkingRelease) -> bool:
 
 _TOGETHER = {"jax": ("jax", "jaxlib"), "jaxlib": ("jax", "jaxlib"), "tf": ("tensorflow",)}
 """What pip calls a package that people name so, with what it needs in the same release."""
+_NUMBERED_ALIKE = numbers_of("0.3.0")
+"""The first release of JAX whose jaxlib has the same number, or nearly so."""
 
 
 def _pinned(works: WorkingRelease) -> str | None:
@@ -99,5 +101,8 @@ def _pinned(works: WorkingRelease) -> str | None:
         return f"pip install {works.source}"
     if works.package != works.package.lower():
         return None
-    packages = _TOGETHER.get(works.package, (works.package,))
+    if works.mends:
+        return f"pip install '{works.package}>={works.release}'"
+    apart = works.package in ("jax", "jaxlib") and numbers_of(works.release) < _NUMBERED_ALIKE
+    packages = (works.package,) if apart else _TOGETHER.get(works.package, (works.package,))
     return "pip install " + " ".join(f"'{package}=={works.release}'" for package in packages)

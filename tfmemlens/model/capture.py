@@ -174,6 +174,8 @@ class WorkingRelease:
     line: Line
     source: str | None = None
     """What pip is given for it, where it is no release of the index: a repository and its commit."""
+    mends: bool = False
+    """Whether it is the first release with what ends the failure, so that later ones have it as well."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,6 +118,17 @@ UPDATED_TO = LineRule(
 """The release that came after one that worked."""
 
 
+MENDED = LineRule(
+    rf"(?i)\b(?:as of|since|starting (?:with|from)) (?P<name>{_NAMES})[ =:v@(]{{1,4}}v?"
+    rf"(?P<release>{_RELEASE})\b,? "
+    r"(?:(?:I|we|it|this|that)(?:'ve|'s|'m)?,? )?(?:(?:has|have|is|was|been|should|be|now) ){0,3}"
+    r"(?:fixed|solved|resolved|restored|reverted (?:the|that|this) (?:change|default|old)\w*)\b(?![^.\n]*\?)",
+    "As of jaxlib 0.1.30, this is fixed",
+    "Starting with tensorflow 2.9.1 that should be resolved",
+    "Since jaxlib 0.1.30 we have reverted the default, so memory stays in one piece",
+    needs=("as of", "since", "starting"),
+)
+"""What somebody says of the release that ended the failure."""
 _OF_JAX = regex(r"0\.(?:[2-9]|10)\.\d{1,2}")
 """How JAX numbers its releases: two of one series, where no package is named, are its own."""
 
@@ -133,6 +144,7 @@ class Releases:
         self.moved: tuple[str, str, str] | None = None
         """A package whose release changed, from which to which."""
         self.commit: WorkingRelease | None = None
+        self.mended: WorkingRelease | None = None
         self._heading = ("", 0)
 
     def read(self, line: Line) -> None:
@@ -148,6 +160,8 @@ class Releases:
             self.moved = (_package(moved["name"]), moved["old"], moved["new"])
         if self.commit is None and (at := COMMIT.search(line.text)):
             self.commit = WorkingRelease(at["name"], at["commit"][:12], None, line, at["source"])
+        if self.mended is None and (mends := MENDED.search(line.text)):
+            self.mended = WorkingRelease(_package(mends["name"]), mends["release"], None, line, mends=True)
         if self.working is None and (works := WORKING.search(line.text)):
             name = (
                 works["name"]
@@ -178,8 +192,8 @@ class Releases:
 
     def value(self) -> WorkingRelease | None:
         """The release that works, where the same line or another tells of one that does not."""
-        if self.working is None:
-            return self.commit or self.upgraded
+        if self.working is None or self.mended:
+            return self.mended or self.commit or self.upgraded
         name, release, line = self.working
         others = [
             (known, at)
