@@ -87,3 +87,16 @@ def test_what_is_no_comparison(lines: tuple[str, ...]) -> None:
 def test_a_constant_use_of_memory_works() -> None:
     found = _compared("With A memory stays constant.", "With B it runs out of memory.")
     assert found is not None and "constant" in found.works
+
+
+def test_a_number_of_things_is_named_by_them_and_by_no_conjunction() -> None:
+    found = _compared(
+        "With one server and 4 workers it runs fine.", "With one server and 16 workers in 17 hosts it is OOM."
+    )
+    assert found is not None
+    assert found.larger == "worker 4 -> 16"
+
+
+def test_a_number_of_epochs_is_no_size() -> None:
+    found = _compared("With swish and 4 epochs it runs fine.", "With mish and 16 epochs it is OOM.")
+    assert found is None or not found.larger

@@ -8,6 +8,7 @@ compared line by line.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -80,7 +81,16 @@ _LOOKS = regex(
     r"(?i)\b(?:investigat|pinpoint|debug|profil|measur|track|narrow|reproduc|diagnos|isolat|look)\w*"
 )
 """What a writer does to find out is no way to run it."""
-_NUMBER = regex(r"(?P<of>[A-Za-z_]\w*(?: (?:on|to|of|with|for))?)[ =:~]{1,3}(?P<number>\d[\d,.]*)(?![\w%])")
+_NO_NAME = r"(?!(?:and|or|but|with|of|for|in|on|to|at|by|the|than|only|even)\b)"
+_NUMBER = regex(
+    rf"(?<!\w)(?P<of>{_NO_NAME}[A-Za-z_]\w*(?: (?:on|to|of|with|for))?)[ =:~]{{1,3}}"
+    r"(?P<number>\d[\d,.]*)(?![\w%])"
+)
+_COUNTED = regex(
+    rf"(?i)(?<![\w.,])(?P<number>\d{{1,6}}) (?P<of>{_NO_NAME}(?!epochs?\b|steps?\b|times\b|hours?\b|days?\b"
+    r"|min\w*|seconds?\b|[kmgt]i?b?\b|x\b)[a-z]{3,20}?)s?\b"
+)
+"""`5 workers`: what stands behind a number, asked where no name before one tells the difference."""
 
 
 class _Side(NamedTuple):
@@ -212,13 +222,18 @@ def _comparable(good: _Side, bad: _Side) -> bool:
 
 def _larger(good: str, bad: str) -> str:
     """The one number that both sides state and that is larger where it fails: `validate on 5 -> 23`."""
-    fine = {match["of"].lower(): match["number"] for match in _NUMBER.finditer(good)}
-    more = [
+    more = _more(_NUMBER, good, bad) or _more(_COUNTED, good, bad)
+    return more[0] if len(more) == 1 else ""
+
+
+def _more(numbers: re.Pattern[str], good: str, bad: str) -> list[str]:
+    """Every number of what fails that is larger than the one of the same name of what works."""
+    fine = {match["of"].lower(): match["number"] for match in numbers.finditer(good)}
+    return [
         f"{match['of']} {fine[match['of'].lower()]} -> {match['number']}".replace(",", "")
-        for match in _NUMBER.finditer(bad)
+        for match in numbers.finditer(bad)
         if _value(match["number"]) > _value(fine.get(match["of"].lower(), "inf"))
     ]
-    return more[0] if len(more) == 1 else ""
 
 
 def _value(number: str) -> float:

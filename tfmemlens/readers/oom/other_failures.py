@@ -101,9 +101,10 @@ FOREIGN = {
         needs="emory",
     ),
     "PyTorch in host RAM": LineRule(
-        r"\bDefaultCPUAllocator: (?:not enough memory|can't allocate memory)\W{1,3}you tried to allocate \d",
-        "RuntimeError: [enforce fail at CPUAllocator.cpp:75] data. DefaultCPUAllocator: not enough memory: you"
-        " tried to allocate 536870912 bytes. Buy new RAM!",
+        r"\bDefaultCPUAllocator: (?:not enough memory|can't allocate memory)"
+        r"\W{1,3}you tried to allocate \d",
+        "RuntimeError: [enforce fail at CPUAllocator.cpp:75] data. DefaultCPUAllocator: not enough memory:"
+        " you tried to allocate 536870912 bytes. Buy new RAM!",
         "RuntimeError: [enforce fail at alloc_cpu.cpp:83] err == 0. DefaultCPUAllocator: can't allocate"
         " memory: you tried to allocate 8388608000 bytes. Error code 12 (Cannot allocate memory)",
         needs="DefaultCPUAllocator",
