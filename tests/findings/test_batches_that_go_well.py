@@ -36,3 +36,22 @@ def test_the_failed_batch_is_read_from_the_change_that_failed() -> None:
     told = "As soon as we increase batch_size from 8 to 16 it crashes.\n"
     settings = explained(told + FULL).case.capture.surroundings.settings
     assert [value for name, value, _ in settings if name == "failed_batch"] == ["16"]
+
+
+REFUSED = (
+    "E tensorflow/stream_executor/cuda/cuda_driver.cc:936] failed to allocate 412.00M (432013312 bytes) from"
+    " device: CUDA_ERROR_OUT_OF_MEMORY\n\n"
+)
+
+
+def test_the_batch_that_helped_comes_first_where_the_driver_refused() -> None:
+    report = explained(f"# 训练就停了\n\n{REFUSED}减小了batch就可以了\n")
+    slugs = [each.remedy.slug for each in report.actions]
+    assert slugs[0] == "smaller-batch"
+    assert "growth" not in slugs
+    assert "is not in this text" not in report.verdict or "tells of an end" in report.verdict
+
+
+def test_a_batch_that_did_not_help_is_no_cure() -> None:
+    report = explained(f"# 训练就停了\n\n{REFUSED}减小了batch也不行\n")
+    assert report.case.capture.surroundings.shows("a smaller batch helps") is None

@@ -19,7 +19,7 @@ from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.named_sizes import stated_length
 from tfmemlens.findings.support.part_for_jax import Part
 from tfmemlens.findings.support.program_lines import code_lines
-from tfmemlens.findings.support.prose_advice import full_device
+from tfmemlens.findings.support.prose_advice import batch_that_runs, full_device
 from tfmemlens.findings.support.rows import failures, is_constant_of_graph, tensor_text
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_name, framework_of
 from tfmemlens.model.attribution import Kind
@@ -453,6 +453,9 @@ def _remedies(case: Case, moment: Moment, of_pool: bool) -> Iterator[Remedy]:
     if in_a_step and not shared and _NOTEBOOK.match(moment.request.failed.source or ""):
         users = _of_earlier_cells(given)
     on_board = of_pool is False and board(case) is not None
+    helps = None if shared else case.capture.surroundings.shows("a smaller batch helps")
+    if helps:
+        yield batch_that_runs(helps)
     if on_board:
         users = replace(users, text="see which programs hold the RAM that the GPU shares")
     elif not in_a_step:
@@ -466,13 +469,13 @@ def _remedies(case: Case, moment: Moment, of_pool: bool) -> Iterator[Remedy]:
             " layer or other layers smaller",
             slug="smaller-model",
         )
-    elif not of_pool and not _of_nccl(moment.request.failed):
+    elif not (of_pool or helps) and not _of_nccl(moment.request.failed):
         yield from remedies.offered(case, moment, "smaller-batch")
     if in_a_step and _in_float32(given) < _MUCH:
         yield users
     if not (of_directml or of_model) and _of_full_pool(case, moment):
         yield _LESS_AT_ONCE
-    elif not of_directml:
+    elif not (of_directml or helps):
         yield Remedy(
             f"let {framework_name(case)} grow its pool instead of taking all at start, so that the driver"
             f" and other libraries find memory{_BY_PJRT if framework_of(case) == TORCH_XLA else ''}",

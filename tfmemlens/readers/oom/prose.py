@@ -29,18 +29,20 @@ ENDED = LineRule(
     r"|\b(?:everything|computer|machine|laptop|pc|system|server|desktop)\b[^.\n]{0,40}"
     r"(?<!never )(?<!not )(?<!n't )\b(?:hangs|hung|freezes|froze|stuck)\b"
     r"|\b(?:gets?|got|getting|was|were|is|been|be|being) killed\b|\bKilled\b"
-    r"|\b(?:RAM|memory)\b[^.\n]{0,60}\bnot enough\b|\bnot enough (?:RAM|memory)\b|\u5361\u6b7b|\u505c\u4e86"
-    r"|\u5d29\u6e83|\u95ea\u9000|\u6302\u4e86)",
+    r"|\b(?:RAM|memory)\b[^.\n]{0,60}\bnot enough\b|\bnot enough (?:RAM|memory)\b|\u5361\u6b7b"
+    r"|(?:\u7a0b\u5e8f|\u8fdb\u7a0b|\u8bad\u7ec3|\u811a\u672c)\u5c31?(?:\u81ea\u52a8|\u76f4\u63a5)?"
+    r"(?:\u505c(?:\u4e86|\u6b62)|\u5d29\u6e83|\u9000\u51fa|\u95ea\u9000)(?!\u5417))",
     "The script then fails.",
     "my program got killed soon after",
     "The message is `Allocation of 171 exceeds 10% of free system memory. Killed`",
     "the kernel terminates during the prediction",
     "A large workspace causing TF to crash",
     "I have 8 GB of memory, which is not enough",
+    "\u8bad\u7ec3\u5c31\u505c\u4e86",
+    "\u7a0b\u5e8f\u76f4\u63a5\u9000\u51fa",
     needs=(
         "fail", "crash", "die", "stop", "hang", "freez", "froze", "terminat", "stuck", "abort", "quit",
-        "exits", "killed", "not enough", "\u5361\u6b7b", "\u505c\u4e86", "\u5d29\u6e83", "\u95ea\u9000",
-        "\u6302\u4e86",
+        "exits", "killed", "not enough", "\u5361\u6b7b", "\u505c", "\u5d29\u6e83", "\u9000",
     ),
 )  # fmt: skip
 """The text says in words that the program came to an end of its own, or that the machine stands still, as one
@@ -271,12 +273,16 @@ SMALLER_HELPS = LineRule(
     r"|\b(?:works|worked|fine|successful\w*|trains|runs (?:fine|well))\b[^.,;\n]{0,40}\bbatch[- _]?size"
     r" ?(?:=|of|is|to|at)? ?[12]\b(?![.,]?\d)"
     r"|\bbatch[- _]?size ?(?:=|of|is|to|at)? ?[12]\b(?![.,]?\d)[^.,;\n]{0,20}\b(?:works|worked|runs fine"
-    r"|fits|is fine|trains)\b",
+    r"|fits|is fine|trains)\b"
+    r"|[\u6539\u8c03\u964d\u51cf\u7f29][^\u3002\n\u4e0d\u6ca1\u8fd8]{0,16}batch"
+    r"[^\u3002\n\u4e0d\u6ca1\u8fd8\u4e5f]{0,12}"
+    r"(?:\u80fd\u7528|\u80fd\u8dd1|\u53ef\u4ee5\u4e86|\u597d\u4e86|\u89e3\u51b3\u4e86)",
     "when I reduce the batch size, the error stops",
     "We halved the batch-size and the code successfully worked",
     "after change batch from 32 to 16, the OOM issue hasn't happened again",
     "it trains successfully when I set batch size 1",
     "with batch_size=2 it works fine",
+    "\u51cf\u5c0f\u4e86batch\u5c31\u53ef\u4ee5\u4e86",
     needs=("batch",),
 )
 """The text says that a smaller batch ends it."""
