@@ -47,3 +47,25 @@ def test_a_server_that_uses_one_of_several_gpus_gets_one_for_each() -> None:
 def test_plain_python_is_told_nothing_of_other_programs() -> None:
     found = advised(f"# My Keras training runs out of memory\n\n{FULL}")
     assert not {"tidy", "smaller-requests", "close-tensors", "one-server-for-each"} & set(found)
+
+
+@pytest.mark.parametrize(
+    ("asked", "answered"),
+    [
+        ("How should I disable pre-allocation with tfgo.NewModel?", True),
+        ("How should I disable pre-allocation in Keras?", False),
+        ("tfgo.NewModel has no pre-allocation.", False),
+    ],
+)
+def test_growth_is_set_by_the_environment_in_other_languages(asked: str, answered: bool) -> None:
+    found = advised(f"# GPU memory is very high\n\n{asked}\n")
+    assert ("TF_FORCE_GPU_ALLOW_GROWTH" in found.get("growth-at-first", "")) is answered
+
+
+def test_a_full_driver_in_node_is_told_to_tidy_first() -> None:
+    text = (
+        "2023-04-22 18:04:29.623107: W tensorflow/core/framework/op_kernel.cc:1733] RESOURCE_EXHAUSTED:"
+        " failed to allocate memory\nError: Invalid TF_Status: 8\n    at run (/app/node_modules/@tensorflow/"
+        "tfjs-node-gpu/dist/nodejs_kernel_backend.js:209:43)\n"
+    )
+    assert explained(text).actions[0].remedy.slug == "tidy"

@@ -17,11 +17,19 @@ from tfmemlens.findings.support.board import board
 from tfmemlens.findings.support.driver import of_context
 from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.named_sizes import stated_length
+from tfmemlens.findings.support.other_programs import less_on_the_device
 from tfmemlens.findings.support.part_for_jax import Part
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.prose_advice import batch_that_runs, full_device
 from tfmemlens.findings.support.rows import failures, is_constant_of_graph, tensor_text
-from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_name, framework_of
+from tfmemlens.findings.support.situation import (
+    JAX,
+    TENSORFLOW,
+    TORCH_XLA,
+    framework_name,
+    framework_of,
+    situation,
+)
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.capture import PYTORCH_ALONE, DeviceUse, SoftWarning, Surroundings
 from tfmemlens.model.case import Case, Moment, Request
@@ -456,6 +464,8 @@ def _remedies(case: Case, moment: Moment, of_pool: bool) -> Iterator[Remedy]:
     helps = None if shared else case.capture.surroundings.shows("a smaller batch helps")
     if helps:
         yield batch_that_runs(helps)
+    elif not shared:
+        yield from less_on_the_device(case, situation(case, moment).program)
     if on_board:
         users = replace(users, text="see which programs hold the RAM that the GPU shares")
     elif not in_a_step:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support.pool_of_jax import UNTIL_ITS_END
 from tfmemlens.findings.support.rows import is_fragmented, on_host
-from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of
+from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of, situation
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
@@ -71,6 +71,19 @@ _BACK_FROM_JAX = (
 )
 
 
+_BINDINGS = ("Go", "Java", "C#", "C++", "Node")
+_GROWS_BY_ENVIRONMENT = (
+    "TensorFlow takes nearly all of a GPU when it starts, in every language alike, whether it needs it or"
+    " not: that much in use is no failure, and the environment turns it off"
+)
+_GROWTH_ANYWHERE = Remedy(
+    "let the pool grow as needed: set the variable before the program starts; a session's options take the"
+    " same as a serialised ConfigProto with gpu_options.allow_growth",
+    "export TF_FORCE_GPU_ALLOW_GROWTH=true",
+    slug="growth-at-first",
+)
+
+
 def check(case: Case) -> Iterator[Finding]:
     told, moment = case.capture.surroundings, case.moments[0] if case.moments else None
     if (line := told.shows("asked: pooling")) and _several(case, line):
@@ -86,6 +99,9 @@ def check(case: Case) -> Iterator[Finding]:
             line,
             "no: this is the GPU's memory, which lies outside of Java's heap; a larger heap gives it nothing",
         )
+    if (line := told.shows("asked: growth")) and not moment and situation(case).program in _BINDINGS:
+        answer = _answer(line, _GROWS_BY_ENVIRONMENT, _GROWTH_ANYWHERE)
+        yield replace(answer, headline=_GROWS_BY_ENVIRONMENT, because=_GROWS_BY_ENVIRONMENT)
     if (line := told.shows("asked: giving back")) and framework_of(case) == TENSORFLOW:
         closed = told.shows("closing a session")
         kind = moment.request.failed.kind if moment and moment.request else None

@@ -778,6 +778,10 @@ SHARING = LineRule(
     r"|\b(?:start(?:ed|ing)?|ran|run|launch(?:ed|ing)?) (?:[\w.-]{1,20} ){0,3}(?:eval\w*|test\w*|inference"
     r"|script|program|training|demo)\b[^.!?]{0,30}\b(?:in|from)"
     r" (?:another|a (?:second|new|different)|the other) (?:terminal|shell|console|window|tab|screen)\b"
+    r"|\btrain(?:\.py|ing)?\b[^.!?]{0,12}\band\b[^.!?]{0,12}\beval(?:\.py|uation)?\b"
+    r"[^.!?]{0,24}\b(?:run|running|started) (?:together|side by side)\b"
+    r"|\b(?:run|start|launch)(?:ed|ning|ing)? in (?:the |a )?(?:2nd|second|another|other)"
+    r" (?:terminal|shell)\b"
     r"|\beval(?:uat\w*)?\b[^.!?]{0,40}\b(?:run|running|started?)\b[^.!?]{0,20}"
     rf"{_AT_ONCE_WITH_TRAINING}"
     r"|\b(?:run|running|ran|start(?:ed|ing)?|launch(?:ed|ing)?) [^.!?]{0,30}\beval[\w.]*[^.!?]{0,30}"
@@ -806,6 +810,8 @@ SHARING = LineRule(
     "then I launched the evaluation in a second terminal",
     "the evaluation cannot run at the same time, it ends in OOM",
     "I start eval.py while train.py is still running",
+    "an error with training and evaluation running together",
+    "that works, then run in 2nd terminal:",
     "this only happens when the simulator is running",
     "[gw3] FAILED tests/test_ops.py::test_conv_matches_reference",
     "I have two Jupyter notebooks open on the same RTX 3090.",

@@ -41,6 +41,15 @@ ASYNC = LineRule(
     needs=("tf_gpu_allocator", "cuda_malloc_async", "fragment"),
 )
 """Whether the hint of TensorFlow's message is about this failure."""
+GROWTH = LineRule(
+    r"(?i)\b(?:how (?:can|do|to|should|could)|is there (?:a|any) way|can (?:I|we))\b[^.?\n]{0,40}"
+    r"\b(?:disabl|turn|switch|prevent|avoid|stop|set|us|enabl)\w*\b[^.?\n]{0,24}"
+    r"\b(?:pre-?allocat\w*|allow_?growth|memory growth)\b",
+    "how can I turn off the preallocation in Go?",
+    "Is there any way to set allow_growth from Java",
+    needs=("allocat", "growth"),
+)
+"""How the pool is kept from taking the whole GPU at its start."""
 JAVA_HEAP = LineRule(
     r"(?i)(?=[^?\n]{0,200}\?)(?:-Xm[xs]\d*\w?|\bJVM\b|\bheap\b)",
     "-Xmx is 24g already, does it need more?",
@@ -274,6 +283,7 @@ QUESTIONS = {
     "asked: pooling": POOLING,
     "asked: fragmentation": ASYNC,
     "asked: Java's heap": JAVA_HEAP,
+    "asked: growth": GROWTH,
     "asked: host RAM": SYSTEM_RAM,
 }
 """What is asked or told beside the failure, and how a line says it."""
