@@ -56,7 +56,7 @@ def test_a_kernel_of_a_server_that_has_no_pages(what: str, kernel: str, paged: b
 
 FRAMES = """Traceback (most recent call last):
   File "/home/me/draw.py", line 9, in <module>
-    out = pipe(prompt="a red boat")
+    {call}
   File "/env/lib/python3.10/site-packages/{place}", line 812, in {name}
     {line}
 RuntimeError: Bad StatusOr access: RESOURCE_EXHAUSTED: Attempting to allocate 52.10M. That was not possible. \
@@ -74,8 +74,9 @@ There are 11.20M free.; (0x0x0_HBM0)
     ],
 )
 def test_a_pipeline_of_a_library_takes_no_gradient(place: str, name: str, infers: bool) -> None:
+    call = 'out = pipe(prompt="a red boat")' if infers else "out = net(x)"
     text = "import torch_xla.core.xla_model as xm\n" + FRAMES.format(
-        place=place, name=name, line="x = self.decode(y)"
+        place=place, name=name, line="x = self.decode(y)", call=call
     )
     report = pipeline.explain(text)
     assert ("weights and what the run has made" in report.verdict) is infers

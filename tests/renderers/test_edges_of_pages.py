@@ -236,5 +236,6 @@ def test_what_was_printed_last_of_a_hosts_ram() -> None:
 def test_a_setting_stands_as_it_was_when_the_request_failed(line: Line | None, told: list[str]) -> None:
     rows = [("jit_compile", "False", 9), ("batch_size", "512", 50), ("vendor", "rocm", 51)]
     settings = [(name, value, Line(at, "")) for name, value, at in (*rows, ("batch_size", "4096", 90))]
-    surroundings: Any = Made(settings=settings, shows=lambda _: None, is_of_the_cure=lambda _: False)
+    nothing = dict.fromkeys(("shows", "setting"), lambda _: None)
+    surroundings: Any = Made(settings=settings, is_of_the_cure=lambda _: False, **nothing)
     assert run_facts._settings(surroundings, line) == told

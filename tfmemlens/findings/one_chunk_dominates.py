@@ -103,13 +103,18 @@ def check(case: Case) -> Iterator[Finding]:
                 "A dump has no names. The allocator may give a tensor a larger block than it needs, by less"
                 " than the tensor's own size and less than 128 MiB."
             ),
-            remedies=tuple(
-                _of_layer(case, moment, made)
-                if made
-                else (_of_width(case, moment, wide) if wide else _of_a_tensor(case, moment, meaning, high))
-            ),
+            remedies=tuple(_advice(case, moment, made or wide, meaning, high)),
             moment=index,
         )
+
+
+def _advice(
+    case: Case, moment: Moment, of: CodeOutput | _Wide | None, meaning: str, high: int
+) -> Iterator[Remedy]:
+    """What makes the tensor smaller: by the layer or the number that the code shows, else by its size."""
+    if isinstance(of, _Wide):
+        return _of_width(case, moment, of)
+    return _of_layer(case, moment, of) if of else _of_a_tensor(case, moment, meaning, high)
 
 
 class _Wide(NamedTuple):

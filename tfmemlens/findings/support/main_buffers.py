@@ -903,7 +903,8 @@ def _drawn(mine: list[Row], held: int, framework: str | None) -> Buffers:
 _DRAWN_ALONE = regex(r"jit\(_?(?:normal|uniform|truncated_normal|gumbel|randint|bernoulli)\)/")
 """A draw that is a program of its own: a weight, as a rule, of which no loop reduces a part."""
 _OF_INIT = regex(
-    r"jit\(_?(?:\w+_)?init(?:ialize)?(?:_(?:state|params|model|weights|fn|train_state))?\)|_truncated_normal|\binitializers?\b"
+    r"jit\(_?(?:\w+_)?init(?:ialize)?(?:_(?:state|params|model|weights|fn|train_state))?\)|_truncated_normal"
+    r"|\binitializers?\b"
 )
 _PARTITIONABLE = Remedy(
     "if results are sharded: let every device draw its own part; before JAX 0.5 each draws all random numbers"

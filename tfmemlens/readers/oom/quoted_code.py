@@ -221,7 +221,7 @@ def _sizes(text: str, line: Line) -> Iterator[StatedSize]:
             yield StatedSize("", (figure,), line)
 
 
-_OF_EACH = regex(r"(?i)\b(?:per|(?:for|in|of|on) (?:each|every|one|an?)) \Z")
+_OF_EACH = regex(r"(?i)\b(?:per|(?:for|in|of|on) (?:each|every|one)) \Z")
 """Before a word that a number is counted for: `patches per image: 1024` is no size of the image."""
 
 

@@ -814,10 +814,10 @@ def _ends_of_steps(case: Case, moment: Moment, text: str) -> Iterator[Remedy]:
             "xm.mark_step()   # torch_xla.sync() in newer versions",
             slug="mark-step",
         )
-    elif answers_one_prompt(case, moment):
-        yield _OF_ONE_PROMPT
     elif situation(case, moment).training is False:
         yield from steps_of_torch_xla.LESS_IN_A_RUN
+    elif answers_one_prompt(case, moment):
+        yield _OF_ONE_PROMPT
     else:
         yield steps_of_torch_xla.LESS_IN_A_STEP
 

@@ -12,7 +12,6 @@ from tfmemlens.findings.support import (
     weights_on_a_tpu,
 )
 from tfmemlens.findings.support.alike import alive_alike, of_the_living
-from tfmemlens.findings.support.batch_that_matters import answers_one_prompt
 from tfmemlens.findings.support.compiling import compiles_then
 from tfmemlens.findings.support.jax_stack import calls_compiled, calls_program
 from tfmemlens.findings.support.main_buffers import main_buffers
@@ -234,7 +233,7 @@ def _held(case: Case, moment: Moment) -> str:
     """What is on the device all the while: a server trains nothing, and fills the rest with its cache."""
     if case.capture.surroundings.shows("program: a server"):
         return "weights and the cache of keys and values"
-    if situation(case, moment).training is False or answers_one_prompt(case, moment):
+    if situation(case, moment).training is False:
         return "weights and what the run has made"
     return "weights, the optimizer's state and batches"
 
