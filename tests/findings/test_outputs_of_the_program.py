@@ -164,3 +164,13 @@ def test_rows_that_a_line_has_joined_are_no_batch() -> None:
     )
     assert found(dense.replace("batch_size=32", "") + frame + oom("300000,96", "concat")) is None
     assert found(dense.replace("batch_size=32", "") + oom("300000,96", "net/dense/MatMul")) is not None
+
+
+@pytest.mark.parametrize(("room", "too"), [(700, True), (1700, False)])
+def test_a_sample_that_fills_half_of_the_room_is_too_large(room: int, too: bool) -> None:
+    code = CODE.replace("128, 128", "1024, 1024").replace("batch_size=32", "batch_size=2")
+    finding = found(code + dump(512, room, room - 10) + oom("2,1024,1024,64"))
+    assert finding
+    (fewer,) = [each for each in finding.remedies if each.slug == "smaller-batch"]
+    one = (64 + 16 + 16) * 1024 * 1024 * 4 // MIB
+    assert (f"one sample's outputs alone take {one}.00 MiB of {room}.00 MiB" in fewer.text) is too

@@ -220,3 +220,46 @@ def test_a_net_of_vectors_whose_width_nothing_tells() -> None:
     )
     assert shapes(code, (64, 288)) == {"wide": (None, 288), "out": (None, 1)}
     assert shapes(code, (64, 287)) == {}
+
+
+PIPELINE = """
+import tensorflow.compat.v1 as tf
+SIDE = 64
+def cells(x, width, name):
+    with tf.variable_scope(name):
+        return tf.layers.conv2d(x, width, 3, padding="same", name="conv")
+data = tf.data.Dataset.from_generator(tiles, {types}, {shapes}).batch(4)
+image, mask = tf.data.make_one_shot_iterator(data).get_next()
+for level in range(2):
+    image = cells(image, 8, {name})
+"""
+
+
+@pytest.mark.parametrize(
+    ("types", "shapes_of", "name"),
+    [
+        ("(tf.float32, tf.int32)", "((SIDE, SIDE, 3), ())", "'down%d' % level"),
+        ("(tf.float32, tf.int32)", "output_shapes=([SIDE, SIDE, 3], [])", "'down{}'.format(level)"),
+        ("output_types=(tf.float32, tf.int32)", "output_shapes=((SIDE, SIDE, 3), (1,))", "f'down{level}'"),
+    ],
+)
+def test_elements_of_a_generator_have_the_shapes_that_it_states(
+    types: str, shapes_of: str, name: str
+) -> None:
+    code = PIPELINE.format(types=types, shapes=shapes_of, name=name)
+    assert shapes(code) == {"down0/conv": (None, 64, 64, 8), "down1/conv": (None, 64, 64, 8)}
+
+
+@pytest.mark.parametrize(
+    "name", ["'down%d' % 'a'", "'%d%d' % level", "'%5.2f' % level", "'{} {}'.format(level)"]
+)
+def test_a_text_that_does_not_fit_its_places_is_not_known(name: str) -> None:
+    code = PIPELINE.format(types="(tf.float32, tf.int32)", shapes="((SIDE, SIDE, 3), ())", name=name)
+    assert set(shapes(code)) == {"conv"}
+
+
+@pytest.mark.parametrize("step", ["next(iter(data))", "data.make_one_shot_iterator().get_next()"])
+def test_one_element_is_taken_of_a_set(step: str) -> None:
+    code = PIPELINE.replace("tf.data.make_one_shot_iterator(data).get_next()", step)
+    code = code.format(types="(tf.float32, tf.int32)", shapes="((SIDE, SIDE, 3), ())", name="'a%s' % level")
+    assert set(shapes(code)) == {"a0/conv", "a1/conv"}

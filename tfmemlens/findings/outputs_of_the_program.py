@@ -133,6 +133,9 @@ def _several_times(case: Case, moment: Moment, fewer: Remedy, whole: int) -> Rem
     divisor = _WITH_JOINS if joined and joined.power > 1 else _WITH_GRADIENTS
     first = far_too_much.batch_for_outputs(whole, room, batch, divisor)
     halved = f" ({batch} -> {(batch or 0) // 2})"
+    if batch and fewer.slug == "smaller-batch" and _WITH_GRADIENTS * (whole // batch) > room > 0:
+        one = f"one sample's outputs alone take {human(whole // batch)} of {human(room)}"
+        return replace(fewer, text=f"{fewer.text}; but {one}, so make the samples smaller, too", enough=None)
     if not first or not fewer.text.startswith(_HALVES) or halved not in fewer.text:
         return fewer
     why = f"at {(batch or 0) // 2} these outputs alone still take {human(whole // 2)} of {human(room)}"

@@ -55,8 +55,33 @@ def made(path: str, given: list[Any], named: Names) -> Any:
         element = given[0] if given else named.get("tensors", UNKNOWN)
         return DataSet(each_of(element, _first_gone) if name == "from_tensor_slices" else element)
     if name == "from_generator":
-        return DataSet(named.get("output_signature", UNKNOWN))
+        return DataSet(named["output_signature"] if "output_signature" in named else _of_shapes(given, named))
+    if name in _ITERATORS and given and isinstance(given[0], DataSet):
+        return given[0]
+    if name == "next" and path == name and given and isinstance(given[0], DataSet):
+        return given[0].element
     return UNKNOWN
+
+
+_ITERATORS = ("make_one_shot_iterator", "make_initializable_iterator", "iter")
+
+
+def _of_shapes(given: list[Any], named: Names) -> Any:
+    """Elements by `output_types` and `output_shapes`, as TensorFlow 1 and early 2 ask for them."""
+    types = named.get("output_types", given[1] if len(given) > 1 else UNKNOWN)
+    shapes = named.get("output_shapes", given[2] if len(given) > 2 else UNKNOWN)
+    if isinstance(types, dict) and isinstance(shapes, dict):
+        return {key: tensor(shapes.get(key), _dtype(kind, "float32")) for key, kind in types.items()}
+    if isinstance(types, tuple | list) and isinstance(shapes, tuple | list) and len(types) == len(shapes):
+        pairs = zip(types, shapes, strict=True)
+        return tuple(_element(shape, kind) for kind, shape in pairs)
+    return tensor(shapes, _dtype(types, "float32"))
+
+
+def _element(shape: Any, kind: Any) -> Any:
+    """A tensor of a set's element; a single number where its shape is empty."""
+    dtype = _dtype(kind, "float32")
+    return TensorType((), dtype) if shape in ((), []) else tensor(shape, dtype)
 
 
 def tensor(shape: Any, dtype: str = "float32") -> Any:
@@ -120,7 +145,9 @@ def of_set(data: DataSet, name: str) -> Any:
         return DataSet(
             each_of(data.element, lambda each: TensorType((None, *(each.shape or ())), each.dtype))
         )
-    return data if name in _SAME_SET else UNKNOWN
+    if name == "get_next":
+        return data.element
+    return data if name in _SAME_SET or name in _ITERATORS else UNKNOWN
 
 
 def of_tensor(value: TensorType, name: str, given: list[Any]) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 
 from tfmemlens.knowledge.keras_program.values import UNKNOWN
 from tfmemlens.model.tensor import TensorType
+from tfmemlens.patterns import regex
 
 _MOST, _LARGEST = 4096, 1 << 62
 _NUMBERS = (int, float)
@@ -92,5 +93,17 @@ def method(value: Any, name: str, given: list[Any]) -> Any:
 def _of_text(text: str, name: str, given: list[Any]) -> Any:
     if name == "split" and len(given) <= 1 and all(isinstance(each, str) and each for each in given):
         return text.split(*given)[:_MOST]
+    if name == "format":
+        return _in_braces(text, given)
     plain = {"lower": text.lower, "upper": text.upper, "strip": text.strip, "title": text.title}
     return plain[name]() if name in plain and not given else UNKNOWN
+
+
+_PLACE = regex(r"\{\}")
+
+
+def _in_braces(text: str, given: list[Any]) -> Any:
+    """`'level_{}'.format(3)`, with a value for each place and no other braces."""
+    plain = all(isinstance(each, str) or (isinstance(each, int) and abs(each) < _LARGEST) for each in given)
+    known = plain and text.count("{") == text.count("}") == len(_PLACE.findall(text)) == len(given)
+    return text.format(*given)[:_MOST] if known else UNKNOWN

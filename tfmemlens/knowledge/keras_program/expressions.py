@@ -22,6 +22,7 @@ from tfmemlens.knowledge.keras_program.values import (
 )
 from tfmemlens.knowledge.tree_values import ARITHMETIC, COMPARES
 from tfmemlens.model.tensor import TensorType
+from tfmemlens.patterns import regex
 
 MOST_STEPS = 30_000
 MOST_TURNS = 64
@@ -274,9 +275,11 @@ def _computed(op: ast.operator, left: Any, right: Any) -> Any:
     if isinstance(op, ast.Pow):
         small = numbers and abs(left) <= 1 << 20 and isinstance(right, int) and 0 <= right <= 12
         return left**right if small else UNKNOWN
-    divides = isinstance(op, ast.Div | ast.FloorDiv | ast.Mod)
+    divides = isinstance(op, ast.Div | ast.FloorDiv | ast.Mod) and not isinstance(left, str)
     if type(op) not in ARITHMETIC or (divides and (not numbers or not right)):
         return UNKNOWN
+    if isinstance(op, ast.Mod) and isinstance(left, str):
+        return _filled(left, right if isinstance(right, tuple) else (right,))
     if not numbers:
         repeats = isinstance(op, ast.Mult) and isinstance(left, tuple | list) and isinstance(right, int)
         joins = isinstance(op, ast.Add) and type(left) is type(right) and isinstance(left, tuple | list | str)
@@ -286,6 +289,18 @@ def _computed(op: ast.operator, left: Any, right: Any) -> Any:
         return made if len(made) <= MOST_ITEMS else UNKNOWN
     made = ARITHMETIC[type(op)](left, right)
     return made if abs(made) < _LARGEST else UNKNOWN
+
+
+_PLACES = regex(r"%0?\d?[dis]")
+
+
+def _filled(text: str, given: tuple[Any, ...]) -> Any:
+    """`'level_%d' % 3`: a text with short numbers and texts in its places."""
+    plain = all(isinstance(each, str) or (isinstance(each, int) and abs(each) < _LARGEST) for each in given)
+    places = _PLACES.findall(text)
+    known = plain and len(places) == len(given) == text.count("%") and len(text) <= MOST_ITEMS
+    fits = all(isinstance(each, int) or place[-1] == "s" for place, each in zip(places, given, strict=False))
+    return (text % given)[:MOST_ITEMS] if known and fits else UNKNOWN
 
 
 def equal(one: Any, other: Any) -> bool:
