@@ -6,7 +6,7 @@ import pytest
 
 from tests.findings.logs import CPU, GPU, MIB, dump_by_size, oom
 from tests.findings.test_what_is_no_batch import explained
-from tfmemlens.findings.support.program_lines import definitions, numbers_by_name
+from tfmemlens.findings.support.program_lines import definitions, numbers_by_name, settings_by_name
 from tfmemlens.model.finding import Finding, Severity
 from tfmemlens.model.line import Line
 
@@ -34,6 +34,27 @@ def test_numbers_that_lines_assign() -> None:
     named = {name: figure for name, (figure, _) in numbers_by_name(lines(code)).items()}
     of_graph = {"batch": 64, "nodes": 20_000, "edges": 600_000}
     assert named == {**of_graph, "width": 8, "rows": 500, "top": 7, "low": 5}
+
+
+@pytest.mark.parametrize(
+    ("code", "named"),
+    [
+        ("p.add_argument('--vocab-size', type=int, default=60000, help='x')", {"vocab_size": 60_000}),
+        ("p.add_argument('-b', '--batch', default=32)", {"batch": 32}),
+        ("p.add_argument('--lr', default=1e-3)", {}),
+        ("p.add_argument('--rate', default=5.0)", {}),
+        ("flags.DEFINE_integer('dim', 512, 'width')", {"dim": 512}),
+        ("    width: int = 128", {"width": 128}),
+        ("    width: float = 1", {}),
+        ("cfg = {'vocab': 50_000, 'lr': 0.1}", {"vocab": 50_000}),
+        ("cfg = dict(vocab=50000, drop=0.1)", {"vocab": 50_000}),
+        ("model = NetConfig(layers=12)", {"layers": 12}),
+        ("x = layers.Dense(units=64)", {}),
+        ("cfg = {'batch': 8}\nbatch = 16", {"batch": 16}),
+    ],
+)
+def test_settings_have_defaults_in_flags_fields_and_dictionaries(code: str, named: dict[str, int]) -> None:
+    assert {name: figure for name, (figure, _) in settings_by_name(lines(code)).items()} == named
 
 
 def test_the_lines_that_assign_what_a_line_uses() -> None:

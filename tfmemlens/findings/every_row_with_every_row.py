@@ -18,7 +18,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from tfmemlens.findings.support import jax_lines, use_of_pairs
-from tfmemlens.findings.support.program_lines import code_lines, numbers_by_name
+from tfmemlens.findings.support.program_lines import code_lines, settings_by_name
 from tfmemlens.findings.support.rows import device_limit, lists_buffers, on_host, requests
 from tfmemlens.findings.support.situation import JAX, framework_of
 from tfmemlens.findings.support.stated_sizes import (
@@ -106,7 +106,7 @@ class _Pairs(NamedTuple):
 
 def _named_pairs(case: Case, need: int) -> _Pairs | None:
     """The only two numbers that the program names of which every pair has whole numbers in the request."""
-    numbers = numbers_by_name(code_lines(case.capture.surroundings))
+    numbers = settings_by_name(code_lines(case.capture.surroundings))
     large = [(name, figure, line) for name, (figure, line) in numbers.items() if figure >= _LEAST_NAMED]
     found = [
         _Pairs(rows, others, need // (rows[1] * others[1]))

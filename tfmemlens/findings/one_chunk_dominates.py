@@ -21,7 +21,7 @@ from typing import NamedTuple
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.code_outputs import CodeOutput, code_outputs
 from tfmemlens.findings.support.given_whole import GivenWhole, held_alone, held_whole
-from tfmemlens.findings.support.program_lines import code_lines, numbers_by_name
+from tfmemlens.findings.support.program_lines import code_lines, settings_by_name
 from tfmemlens.findings.support.rows import (
     LEAST_OF_A_DEVICE,
     all_in_use,
@@ -135,7 +135,7 @@ def _named_width(case: Case, request: Request, low: int, high: int) -> _Wide | N
     item = (request.failed.tensor_bytes or 0) // max(rows * shape[-1], 1) if shape else 0
     if not item or rows < _FEWEST_ROWS:
         return None
-    numbers = numbers_by_name(code_lines(case.capture.surroundings))
+    numbers = settings_by_name(code_lines(case.capture.surroundings))
     found = [
         _Wide(rows, figure, name, line)
         for name, (figure, line) in numbers.items()

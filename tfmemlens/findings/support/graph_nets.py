@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfmemlens.findings.support.program_lines import code_lines, numbers_by_name
+from tfmemlens.findings.support.program_lines import code_lines, settings_by_name
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Request
 from tfmemlens.model.line import Line
@@ -57,7 +57,7 @@ def rows_of_a_graph(request: Request, told: Surroundings) -> GraphRows | None:
     )
     sure = bool(_WORDS.search(named)) or edges_of(request) is not None
     code = code_lines(told)
-    for name, (figure, line) in numbers_by_name(code).items():
+    for name, (figure, line) in settings_by_name(code).items():
         of_edges = _EDGES.search(name) and (rows >= _MANY_ROWS or _passes(code))
         of_nodes = _NODES.search(name) and (_passes(code) or (sure and rows >= _MANY_ROWS))
         if figure == rows and (of_edges or of_nodes):
@@ -73,7 +73,7 @@ def _edges_beside(code: tuple[Line, ...], name: str, rows: int) -> tuple[int, st
     """The edges that the program names, where there are more of them than rows."""
     named = [
         (figure, each)
-        for each, (figure, _) in numbers_by_name(code).items()
+        for each, (figure, _) in settings_by_name(code).items()
         if _EDGES.search(each) and each != name and figure > rows
     ]
     return named[0] if len(named) == 1 else None

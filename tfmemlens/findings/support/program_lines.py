@@ -67,11 +67,41 @@ def numbers_by_name(code: Sequence[Line]) -> dict[str, tuple[int, Line]]:
     return named
 
 
+_DEFAULTS = regex(
+    r"add_argument\(\s*['\"](?:-\w['\"]\s*,\s*['\"])?--(?P<flag>[\w-]{1,40})['\"][^\n]{0,160}?"
+    r"\bdefault\s*=\s*(?P<default>\d[\d_]{0,14})\b(?![.e*])"
+    r"|DEFINE_integer\(\s*['\"](?P<defined>\w{1,40})['\"]\s*,\s*(?P<of_flag>\d[\d_]{0,14})\b"
+    r"|\A\s*(?P<field>[A-Za-z_]\w{0,40})\s*:\s*int\s*=\s*(?P<of_field>\d[\d_]{0,14})\s*(?:#.*)?\Z"
+)
+"""A flag's default, a field's: `add_argument('--vocab', default=60000)`, `vocab: int = 60_000`."""
+_ENTRY = regex(r"['\"](?P<name>[A-Za-z_]\w{0,40})['\"]\s*:\s*(?P<figure>\d[\d_]{0,14})\b(?![.e*])")
+_KEYWORD = regex(r"(?P<name>[A-Za-z_]\w{0,40})\s*=\s*(?P<figure>\d[\d_]{0,14})\b(?![.e*])")
+_OF_SETTINGS = regex(r"\b(?:dict|Namespace|SimpleNamespace|ConfigDict|[A-Z]\w{0,30}(?:Config|Params|Args))\(")
+
+
+def settings_by_name(code: Sequence[Line]) -> dict[str, tuple[int, Line]]:
+    """The same, with the defaults of flags, the fields of classes and the entries of dictionaries of settings
+    that no assignment names.
+    """
+    named: dict[str, tuple[int, Line]] = {}
+    for line in code:
+        if match := _DEFAULTS.search(line.text):
+            name = (match["flag"] or match["defined"] or match["field"]).replace("-", "_")
+            figure = match["default"] or match["of_flag"] or match["of_field"]
+            named.setdefault(name, (int(figure.replace("_", "")), line))
+            continue
+        entries = [*_ENTRY.finditer(line.text)]
+        entries += _KEYWORD.finditer(line.text) if _OF_SETTINGS.search(line.text) else ()
+        for entry in entries:
+            named.setdefault(entry["name"], (int(entry["figure"].replace("_", "")), line))
+    return {**named, **numbers_by_name(code)}
+
+
 def batch_by_name(told: Surroundings) -> int | None:
     """What the program gives to the one name that says it is the batch, `BATCH = 64`."""
     if not told.program():
         return None
-    named = {figure for name, (figure, _) in numbers_by_name(code_lines(told)).items() if _BATCH.match(name)}
+    named = {figure for name, (figure, _) in settings_by_name(code_lines(told)).items() if _BATCH.match(name)}
     return named.pop() if len(named) == 1 else None
 
 
