@@ -560,7 +560,7 @@ CASES: dict[str, tuple[str, str]] = {
         dump(512, 1000, 700) + oom("64,256,256,32") + report("600.00MiB from net/a/Relu"),
     ),
     "data-sets-by-size": tuple(
-        dump_by_size(10240000, 1600, (2, 3000 * 100 * 100 * 3 * 4 + left), (40, 6 * MIB))
+        dump_by_size(10240000, 1600, (2, 3001 * 100 * 100 * 3 * 4 + left), (40, 6 * MIB))
         + oom("8,100,100,32")
         for left in (0, 256)
     ),

@@ -39,6 +39,11 @@ def test_a_refusal_that_a_later_stage_follows_is_no_failure(later: str) -> None:
     assert "No failure" not in explained(later + REFUSED).verdict
 
 
+def test_a_later_stage_proves_nothing_where_words_tell_that_memory_ran_out() -> None:
+    text = "My GPU runs out of memory in this training.\n" + REFUSED + SERVES
+    assert "No failure" not in explained(text).verdict
+
+
 def test_a_refusal_beside_a_run_that_stands_still() -> None:
     verdict = explained("The training hangs at the first evaluation.\n" + REFUSED + RESTORES).verdict
     assert (

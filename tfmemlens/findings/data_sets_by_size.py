@@ -6,7 +6,8 @@ of them, stay on the device beside every step. No batch makes them smaller.
 When it fires: no report names owners; what failed is a batch of maps with two equal sides (16 and more); one
 to eight blocks, each a twentieth of what is in use and larger than twice the request, hold three tenths of
 what is in use, and each is exactly a whole number of float32 pictures of these sides with one or three
-channels, at least ten batches of them. Where a line of the code or a record names the array,
+channels, at least ten batches of them, and one is no whole number of maps of the batch, as what a layer makes
+would be. Where a line of the code or a record names the array,
 `data-set-as-constant` says it.
 What to do: keep the data on the host, and hand over one batch at a time.
 """
@@ -53,8 +54,8 @@ def check(case: Case) -> Iterator[Finding]:
         pictures = f"{enumerated([f'{count:,}' for count in counts])} pictures"
         blocks_of = of_blocks(sum(block.count for block in blocks))
         what = (
-            f"{human(total)}, {share} of what is in use, is in {blocks_of} that by their size are most likely"
-            f" whole data sets: {pictures} of {side} x {side} x {channels} in float32"
+            f"{human(total)}, {share} of what is in use, is in {blocks_of} most likely of whole data sets, by"
+            f" size: {pictures} of {side} x {side} x {channels} in float32"
         )
         yield Finding(
             severity=Severity.CAUSE,
@@ -95,7 +96,9 @@ def _large(moment: Moment, request: Request) -> list[Allocation]:
 def _sample_of(
     request: Request, batch: int | None, blocks: list[Allocation]
 ) -> tuple[int, int, list[int]] | None:
-    """Side and channels of a picture of which every block is a whole number, and these numbers."""
+    """Side and channels of a picture of which every block is a whole number, and these numbers; none where a
+    layer may make all of them of a batch.
+    """
     side = _side(request)
     if not blocks or batch is None or side is None:
         return None
@@ -103,7 +106,8 @@ def _sample_of(
         sample = side * side * channels * _FLOAT32
         counts = [block.size_bytes // sample for block in blocks]
         left = [block.size_bytes - count * sample for block, count in zip(blocks, counts, strict=True)]
-        if max(left) < _ROUNDING and min(counts) >= _LEAST_BATCHES * batch:
+        whole = max(left) < _ROUNDING and min(counts) >= _LEAST_BATCHES * batch
+        if whole and any(count * channels % batch for count in counts):
             return side, channels, counts
     return None
 

@@ -374,12 +374,13 @@ class _Stream:
             return True  # for an algorithm that XLA tried, and it goes on with others
         printed = told.purposes.get("jax: a printed result")
         went_on = [*(line for _, line in told.steps), *(each.line for each in _progress(self))]
-        went_on += [line for line in (printed, self.logged_on) if line]
+        logged = None if any(map(told.purposes.get, _OF_MEMORY)) else self.logged_on
+        went_on += [line for line in (printed, logged) if line]
         if not (is_below(refused, went_on) or OF_A_KERNEL & set(told.elsewhere)):
             return False
         told.refusals += [(part.size, part.line) for part in refused if part.size]
-        if self.logged_on:
-            told.purposes[LOGGING_ON] = self.logged_on
+        if logged:
+            told.purposes[LOGGING_ON] = logged
         return True
 
 
