@@ -9,7 +9,7 @@ import pytest
 from tests.findings.logs import oom
 from tfmemlens import pipeline
 from tfmemlens.readers.bytes.texts import encoding_of
-from tfmemlens.readers.oom.eras import era_of, era_of_function, logged_in
+from tfmemlens.readers.oom.eras import era_of, era_of_function, era_of_session, logged_in
 from tfmemlens.readers.oom.rules import FIRST, LAST, Era
 
 
@@ -119,3 +119,16 @@ def test_a_version_logs_from_two_months_before_its_release(version: tuple[int, i
 )
 def test_the_name_of_a_traced_function_tells(name: str, era: Era | None) -> None:
     assert era_of_function(name) == era
+
+
+@pytest.mark.parametrize(
+    ("line", "of_1"),
+    [(1278, True), (1365, True), (1370, True), (1384, True), (1371, False), (1383, False), (1394, False)],
+)
+def test_lines_of_a_session_moved_down(line: int, of_1: bool) -> None:
+    assert era_of_session(line) == ((FIRST, LAST) if of_1 else ((2, 0), LAST))
+    text = (
+        "Traceback (most recent call last):\n"
+        f'  File "/v/tensorflow/python/client/session.py", line {line}, in _do_call\n    return fn(*args)\n'
+    )
+    assert (pipeline.explain(text + oom("8,64,64,32")).case.api.oldest >= (2, 0)) is not of_1

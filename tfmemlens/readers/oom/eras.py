@@ -58,6 +58,18 @@ _FUNCTIONS: tuple[tuple[str, Era], ...] = (
 SESSION = regex(r"python[/\\]client[/\\]session\.py")
 
 
+_LAST_OF_1 = (1370, 1384)
+"""Lines of `_do_call` in session.py: where the error is raised in 1.14 and in 1.15 (2.0 to 2.3), which moved
+down from release to release; in 2.4 it is 1394, what it calls before 1375.
+"""
+
+
+def era_of_session(line: int) -> Era:
+    """What a line of `_do_call` in TensorFlow's session.py tells: those of TensorFlow 1 end sooner."""
+    of_1 = line <= _LAST_OF_1[0] or line == _LAST_OF_1[1]
+    return (FIRST, LAST) if of_1 else ((2, 0), LAST)
+
+
 @lru_cache(maxsize=4096)
 def era_of(path: str) -> Era:
     """Oldest and newest TensorFlow that such a path can belong to."""

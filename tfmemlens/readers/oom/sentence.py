@@ -16,7 +16,7 @@ from tfmemlens.model.tensor import ITEM_BYTES, numpy_dtype
 from tfmemlens.patterns import regex
 from tfmemlens.readers.oom import creation
 from tfmemlens.readers.oom.context import Context, attributes_of
-from tfmemlens.readers.oom.eras import SESSION, era_of, era_of_function
+from tfmemlens.readers.oom.eras import SESSION, era_of, era_of_function, era_of_session
 from tfmemlens.readers.oom.rules import (
     DEVICE,
     FIRST,
@@ -558,6 +558,8 @@ class SentenceCollector:
         if match := FRAME.search(text) or AUTOGRAPH_FRAME.search(text):
             self._at_frame = True
             self._ran_through(match["file"])
+            if match["name"] == "_do_call" and SESSION.search(match["file"]):
+                self.era = narrow(self.era, era_of_session(int(match["line"])))
             if match["name"] in _KERAS_CALLS and _TRAINER.search(match["file"]):
                 self._keras_call = match["name"]
             if self._frames is None and (self._told is None or self._placeless):
