@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import shutil
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from tfmemlens.model.line import Line
 from tfmemlens.model.program import Program
 from tfmemlens.readers.formats import python_source
 from tfmemlens.readers.gathering import program_files
+from tfmemlens.readers.oom.pasted_output import pasted_output
 from tfmemlens.readers.program import read_file
 from tfmemlens.values import replace
 
@@ -282,3 +284,49 @@ def test_a_comment_of_a_program_that_is_read_alone_quotes_its_failure(
     verdict = pipeline.explain(path).verdict
     assert ("48.00 MiB" in verdict) is read
     assert "host RAM" not in verdict
+
+
+_RUN = (
+    "Traceback (most recent call last):\n"
+    '  File "fit.py", line 7, in <module>\n'
+    "    sess.run(train, {x: batch})\n"
+    "ResourceExhaustedError: OOM when allocating tensor with shape[48,96,96,64] and type float on"
+    " /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc\n"
+    "\t [[Node: up/conv = Conv2D[T=DT_FLOAT](up/in, up/kernel/read)]]\n"
+)
+_MADE = "import tensorflow as tf\nloss = build(48)\n"
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        f"'''\nto be mended\n{_RUN}'''\n{_MADE}",
+        f'{_MADE}def step():\n    """Fails:\n{textwrap.indent(_RUN, "    ")}    """\n    return loss\n',
+        f"{_MADE}{textwrap.indent(_RUN, '# ')}",
+        f"{textwrap.indent(_RUN, '#')}{_MADE}",
+    ],
+)
+def test_output_that_is_pasted_into_a_program_is_its_log(tmp_path: Path, program: str) -> None:
+    path = tmp_path / "fit.py"
+    path.write_text(program)
+    case = pipeline.explain(path).case
+    request = case.moments[0].request
+    assert request and request.failed.shape == (48, 96, 96, 64) and request.failed.node == "up/conv"
+    assert request.failed.allocator == "GPU_0_bfc"
+    assert not any("no log of it" in note.text for note in case.capture.notes)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        f"{_MADE}SAMPLE = '''\n{_RUN}'''\n",
+        f"{_MADE}check(\n'''\n{_RUN}''')\n",
+        f'{_MADE}"""Retries where it says OOM when allocating tensor with shape[8,8] and type float."""\n',
+        f"{_MADE}# a batch of 64 ends in OOM when allocating tensor with shape[64,96,96,64] and type float\n",
+    ],
+)
+def test_a_message_that_a_program_holds_as_data_or_speaks_of_is_no_log(tmp_path: Path, program: str) -> None:
+    assert not pasted_output(program)
+    path = tmp_path / "fit.py"
+    path.write_text(program)
+    assert any("no log of it" in note.text for note in pipeline.explain(path).case.capture.notes)

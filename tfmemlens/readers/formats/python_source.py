@@ -15,6 +15,7 @@ from tfmemlens.readers import dispatch
 from tfmemlens.readers.bytes import texts
 from tfmemlens.readers.contract import Confidence, Sample
 from tfmemlens.readers.gathering.inputs import Opened
+from tfmemlens.readers.oom.pasted_output import pasted_output
 
 HOLDS = Holds.SURROUNDINGS
 COMPANIONS = (".py",)
@@ -32,8 +33,12 @@ _ADVICE = (
 
 
 def sniff(sample: Sample) -> Confidence:
-    """A whole text that is Python and imports something."""
+    """A whole text that is Python and imports something; one that is read alone and has a run's output pasted
+    into it is that run's log, with the program below it.
+    """
     if not sample.text or sample.opened.size > LARGEST or not _IMPORTS.search(_decoded(sample.text)):
+        return Confidence.NO
+    if not sample.opened.label and pasted_output(_decoded(sample.opened.all())):
         return Confidence.NO
     return Confidence.CERTAIN if is_program(sample.opened) else Confidence.NO
 

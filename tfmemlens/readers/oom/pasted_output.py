@@ -1,0 +1,52 @@
+"""A run's console output that its author pasted into the program: a string that is a statement, or comments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from tfmemlens.patterns import regex
+
+_OPENS = regex(r"\s*[rRuUbB]{0,2}(?P<mark>\"\"\"|''')(?P<rest>.*)")
+_COMMENT = regex(r"\s*#")
+_GOES_ON = ("(", "[", "{", ",", "=", "\\", "+", "%")
+"""What ends the line above a string that is a part of a statement, such as an argument."""
+_MESSAGE = regex(
+    r"OOM when allocating tensor|\b(?:RESOURCE_EXHAUSTED|[Rr]esource exhausted): "
+    r"|[Rr]an out of memory trying to allocate \d|\bCUDA_ERROR_OUT_OF_MEMORY\b",
+)
+_CONSOLE = regex(
+    r"\A[\s#]*(?:\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[.\d]*: )?[WEIF] ?[ /\w]*\.cc:\d+\]"
+    r"|\A[\s#]*[WEIF]\d{4} \d\d:\d\d:\d\d|\A[\s#]*Traceback \(most recent call last\)"
+    r"|\A[\s#]*File \"[^\"\n]+\", line \d+|\[\[\{{0,2}[Nn]ode\b|\bHint: If you want to see a list of allocated",
+)
+
+
+def pasted_output(text: str) -> bool:
+    """Whether a block of the program's text is a run's output that tells of an allocation that failed."""
+    return any(_is_output(block) for block in _blocks(text.splitlines()))
+
+
+def _is_output(block: list[str]) -> bool:
+    return any(map(_MESSAGE.search, block)) and any(map(_CONSOLE.search, block))
+
+
+def _blocks(rows: Iterable[str]) -> Iterator[list[str]]:
+    """The strings that are statements, and the comments that stand together."""
+    block: list[str] = []
+    mark, above, is_data = "", "", False
+    for row in rows:
+        opens = None if mark else _OPENS.match(row)
+        if mark:
+            block.append("" if is_data else row)
+            mark = "" if mark in row else mark
+        elif opens and opens["mark"] not in opens["rest"]:
+            yield block
+            mark, is_data = opens["mark"], above.endswith(_GOES_ON)
+            block = [] if is_data else [opens["rest"]]
+        elif _COMMENT.match(row):
+            block.append(row)
+        else:
+            yield block
+            block = []
+        above = row.strip() or above
+    yield block
