@@ -123,7 +123,8 @@ def _remedies(case: Case, moment: Moment, made: list[CodeOutput], whole: int) ->
             " (pool or stride before it)",
             Shrunk("narrower-layer", largest.bytes, width, width // 2, certainty=Certainty.ESTIMATE),
         )
-    yield from remedies.offered(case, moment, "mixed-precision", "recompute", "smaller-input")
+    again = ("recompute",) if len(made) > 1 else ()
+    yield from remedies.offered(case, moment, "mixed-precision", *again, "smaller-input")
 
 
 def _several_times(case: Case, moment: Moment, fewer: Remedy, whole: int) -> Remedy:
