@@ -36,6 +36,12 @@ def verdict(text: str) -> str:
         ("Hello,\nThe machine's memory (32G) was soon used up", "host RAM ran out"),
         (f"{SHORT}Running on CPU is fine, but on my GTX 970 I get OOM", "a device's memory ran out"),
         (f"{SHORT}Running on CPU is what I do.", "host RAM ran out"),
+        (
+            "Hello,\nI have memory problems on my GPU.\nThe first run is entirely on CPU",
+            "a device's memory is full or much used",
+        ),
+        (f"{SHORT}I have no GPU, and 8 GB.\nI run it without a GPU.", "host RAM ran out"),
+        (f"{SHORT}- RAM: 64 GB\n- disk: 2 TB", "memory ran out"),
         ("Hello,\nThe executors' memory keeps increasing", "host RAM grows"),
         ("Hello,\nThe memory in use keeps increasing with tf.executor.memory", "memory grows"),
     ],

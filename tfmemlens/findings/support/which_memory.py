@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tfmemlens.findings.support.situation import (
     JAX,
     TENSORFLOW,
@@ -81,6 +83,16 @@ def only_killed(line: Line) -> bool:
 
 
 _GPU_MEMORY = regex(r"(?i)\bGPU(?:'s)? (?:memory|RAM)\b|\bVRAM\b|\bHBM\b")
+_ON_A_GPU = regex(
+    r"(?i)(?<!\bnot )\b(?:on|for|of|from|in) (?:my |the |a |this |our )(?:\w{1,12} ){0,2}?"
+    r"(?<!no )(?<!without )GPU\b"
+)
+"""Whose memory it is, in the sentence itself, whatever is told of a run without one."""
+_IN_STOCK_ALONE = regex(
+    r"(?i)\A[\s*>|-]*(?:(?:RAM|memory)\s?[:=|]?\s?)?\d[\d.]{0,6} ?[GT]i?B?(?: of)?"
+    r"(?: \w{1,8}){0,2}? ?(?:RAM)?\W*\Z"
+)
+"""A line of a list of hardware: `16 GiB RAM`, `RAM: 32 GB`."""
 _OF_A_LEAK = regex(r"(?i)\bleak")
 _ENDS_IN_IT = regex(
     r"(?i)\bOOM|\bout of\b|exhaust|\bcrash|\bkill|\bfull\b|\berror|\bfail|\bdie[sd]?\b|\bno (?:more )?memory"
@@ -108,7 +120,7 @@ def whose(case: Case, line: Line) -> str:
         return HOST
     if least_bytes(line.text) and not _HOST.search(line.text):
         return DEVICE
-    of_a_gpu = _GPU_MEMORY.search(line.text) and not _HOST.search(line.text)
+    of_a_gpu = (_GPU_MEMORY.search(line.text) or _ON_A_GPU.search(line.text)) and not _HOST.search(line.text)
     if told.shows("raising MemoryError") or only_killed(line) or (without_gpu(case) and not of_a_gpu):
         return HOST
     if told.setting("container_memory") and not (of_a_gpu or told.shows("device memory in words")):
@@ -189,6 +201,8 @@ def _by_the_whole_text(told: Surroundings) -> str:
     gpu, ram = told.shows("GPU memory named"), told.shows("host RAM named")
     if ram and _FREE.search(ram.text) and not _HOST.search(RAM_IN_STOCK.sub(" ", ram.text)):
         ram = None  # only how much there is
+    if ram and _IN_STOCK_ALONE.match(ram.text):
+        ram = None
     if gpu and not (ram and ram.number < gpu.number):
         return DEVICE
     return HOST if ram and not (gpu or told.shows("a GPU named") or told.devices) else UNSAID
@@ -215,8 +229,12 @@ def named_by(case: Case, line: Line, where: str) -> str:
     if names is None or names.search(line.text):
         return ""
     lines = map(case.capture.surroundings.shows, facts)
-    other = next((each for each in lines if each and each != line and names.search(each.text)), None)
+    other = next((each for each in lines if each and each != line and _says(each, names)), None)
     return f"; {other.place} names it" if other else ""
+
+
+def _says(line: Line, names: re.Pattern[str]) -> bool:
+    return bool(names.search(line.text)) and not _IN_STOCK_ALONE.match(line.text)
 
 
 _NAMED_BY = {
