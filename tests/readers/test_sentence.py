@@ -88,6 +88,15 @@ class TestTheSentence:
             ("OOM when allocating tensor with shapedim { size: 40 }", (FIRST, (0, 7))),
             ("Resource exhausted: OOM when allocating tensor with shape[8]", ((0, 8), (1, 4))),
             ("# Resource exhausted: OOM when allocating tensor with shape[8]", (FIRST, LAST)),
+            (
+                "My runs often end in Resource exhausted: OOM when allocating tensor with shape[8]",
+                (FIRST, LAST),
+            ),
+            ("训练 Resource exhausted: OOM when allocating tensor with shape[8]", (FIRST, LAST)),
+            (
+                "OP_REQUIRES failed at a.cc:67 : Resource exhausted: OOM when allocating tensor with shape[8]",
+                ((0, 8), (1, 4)),
+            ),
             ("OOM when allocating tensor with shape[8]", (FIRST, LAST)),
             ("OOM when allocating tensor with shape[8] x", (FIRST, LAST)),
             ("OOM when allocating tensor with shape[8] and type float", (FIRST, LAST)),

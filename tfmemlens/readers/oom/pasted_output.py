@@ -1,4 +1,4 @@
-"""A run's console output that its author pasted into the program: a string that is a statement, or comments."""
+"""A run's output that was pasted into the program: into a string that is a statement, or into comments."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ _MESSAGE = regex(
 _CONSOLE = regex(
     r"\A[\s#]*(?:\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[.\d]*: )?[WEIF] ?[ /\w]*\.cc:\d+\]"
     r"|\A[\s#]*[WEIF]\d{4} \d\d:\d\d:\d\d|\A[\s#]*Traceback \(most recent call last\)"
-    r"|\A[\s#]*File \"[^\"\n]+\", line \d+|\[\[\{{0,2}[Nn]ode\b|\bHint: If you want to see a list of allocated",
+    r"|\A[\s#]*File \"[^\"\n]+\", line \d+|\[\[\{{0,2}[Nn]ode\b"
+    r"|\bHint: If you want to see a list of allocated",
 )
 
 

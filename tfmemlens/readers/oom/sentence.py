@@ -732,11 +732,19 @@ def _op_alone(text: str) -> str | None:
     return tail["op"] if tail and not tail["op"].startswith("__") else None
 
 
+_SPOKEN = regex(
+    r"[^\x00-\x7f]"
+    r"|\b(?!failed at\b|failed to\b|to create\b|create kernel\b)[a-z]{1,20} [a-z]{1,20}\b[ ,:`'\"]"
+)
+"""Somebody's words before a message that he ends where he likes: nothing that a release prints."""
+
+
 def _sentence_era(groups: dict[str, str | None], text: str) -> Era | None:
     if groups["dims"]:
         return (FIRST, (0, 7))
     whole = "xhausted" in text and not text.startswith("# ")  # who writes a heading ends it where he likes
-    if whole and not groups["dtype"] and not groups["device"] and text.rstrip().endswith("]"):
+    bare = not groups["dtype"] and not groups["device"] and text.rstrip().endswith("]")
+    if whole and bare and not _SPOKEN.search(text, 0, text.index("xhausted")):
         return ((0, 8), (1, 4))
     return ((1, 5), LAST) if groups["dtype"] and groups["device"] else None
 
