@@ -76,3 +76,18 @@ def test_patches_of_a_library_begin_with_the_batch() -> None:
         f"y = tf.image.extract_patches(x, sizes, strides, rates, 'SAME')\n{oom('16,112,112,147', node)}"
     )
     assert own[0].startswith("use a convolution")
+
+
+_EXPLAINER = "e = shap.DeepExplainer(net, some)\nimg_size = 300\n"
+_IN_SHAP = "/opt/site-packages/shap/explainers/deep/deep_tf.py in run(self, out, inputs, X)\n"
+
+
+def test_an_explainer_of_shap_is_given_a_smaller_background_set() -> None:
+    said = texts(f"{_EXPLAINER}{_IN_SHAP}{oom('120,150,150,64')}")
+    assert said[0].startswith("give the explainer a smaller background set")
+    assert not any("halve the batch" in text or "lower `img_size`" in text for text in said)
+
+
+def test_a_training_beside_an_explainer_keeps_its_batch() -> None:
+    said = texts(f"{_EXPLAINER}{oom('120,150,150,64')}")
+    assert not any("background set" in text for text in said)

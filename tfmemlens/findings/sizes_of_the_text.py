@@ -104,10 +104,11 @@ def _remedies(case: Case, moment: Moment, named: Sequence[NamedSize], need: int)
     several = moment.request is not None and (moment.request.batch or 1) > 1
     many = ran is not None and ran[0] in (EVALUATION, PREDICTION) and several
     first = named[0] if named else None
+    explains = case.capture.surroundings.shows("explaining") is not None
     large = first is not None and first.meaning is Meaning.BATCH and first.stated >= _LARGE_BATCH
-    if large:
+    if large or explains:
         yield from remedies.offered(case, moment, "smaller-batch")
-    if (image := told.get(Meaning.IMAGE)) and not many:  # fewer at a time cost nothing there
+    if (image := told.get(Meaning.IMAGE)) and not (many or explains):  # fewer at a time cost nothing there
         name = f"`{image.name}`" if image.name else "the image"
         part, axes = ("an eighth", 3) if _is_volume(named, moment.request) else ("a quarter", 2)
         yield remedies.of_tensor(
@@ -117,5 +118,5 @@ def _remedies(case: Case, moment: Moment, named: Sequence[NamedSize], need: int)
         )
     if (length := told.get(Meaning.LENGTH)) and moment.request:
         yield remedies.shorter_for(case, length, moment.request)
-    if not large:
+    if not (large or explains):
         yield from remedies.offered(case, moment, "smaller-batch")

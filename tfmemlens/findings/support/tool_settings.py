@@ -115,6 +115,12 @@ _TOOLS = (
         " long as that is faster: `--tfxio_use_byte_size_batching` among the component's Beam arguments, or"
         " let that step compute on the CPU, `CUDA_VISIBLE_DEVICES=-1`; a Trainer has it in its input_fn",
     ),
+    Tool(
+        "SHAP",
+        instead="give the explainer a smaller background set (`shap.DeepExplainer(model, background[:10])`):"
+        " each sample is run beside the whole set, twice its rows at once, forward and backward, however few"
+        " samples are explained",
+    ),
     Tool("SLEAP", "`batch_size` of the training profile", "`input scaling` of the training profile"),
     Tool("keras-retinanet", "`--batch-size`", "`--image-max-side` and `--image-min-side`"),
     Tool(

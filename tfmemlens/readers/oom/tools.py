@@ -77,6 +77,12 @@ CSB_DEEP = LineRule(
     needs=("n_tiles", "csb", "cryo", "_level_"),
 )
 """The base of StarDist, CARE, Noise2Void and cryoCARE, which all cut what they predict in the same tiles."""
+SHAP = LineRule(
+    r"\bshap[/\\]explainers[/\\]_?deep\b",
+    "/opt/lib/python3.6/site-packages/shap/explainers/deep/deep_tf.py in run(self, out, inputs, X)",
+    needs="shap",
+)
+"""A frame of its DeepExplainer: what only names the library may have failed elsewhere."""
 RASA = LineRule(
     r"(?i)\brasa\b|\bDIETClassifier\b|\bTEDPolicy\b",
     "When running rasa train with 30,000 examples",
@@ -161,6 +167,7 @@ TOOLS = {
     "tool: OpenNMT-tf": OPENNMT,
     "tool: DeepLab": DEEPLAB,
     "tool: keras-retinanet": RETINANET,
+    "tool: SHAP": SHAP,
     "tool: StarDist": STARDIST,
     "tool: CSBDeep": CSB_DEEP,
 }
