@@ -25,7 +25,7 @@ _FULL = 0.9
 """Of the limit in use, for a net in float64 to be what filled the device."""
 _LEAST_BYTES = 16 << 10
 """A smaller tensor in float64 may be a sum, a score or a schedule of its own."""
-_IN_FLOAT32 = "x = x.astype('float32'); tf.keras.backend.set_floatx('float32')"
+_CAST, _OF_KERAS = "x = x.astype('float32')", "tf.keras.backend.set_floatx('float32')"
 
 
 def check(case: Case) -> Iterator[Finding]:
@@ -35,7 +35,7 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         if need < MIB:
             if _of_a_net(moment, request, need):
-                yield _whole_net(moment, failed, index)
+                yield _whole_net(case, moment, failed, index)
             continue
         yield Finding(
             severity=Severity.FACTOR,
@@ -44,18 +44,23 @@ def check(case: Case) -> Iterator[Finding]:
             because=f"it is float64, and in float32 it would take {human(need // 2)}",
             explains=alike(moment) // 2,
             evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line),),
-            remedies=(
-                Remedy(
-                    "compute in float32: convert the data where it enters the program, and leave Keras's"
-                    " floatx at float32",
-                    _IN_FLOAT32,
-                    need // 2,
-                    Certainty.EXACT,
-                    slug="single-precision",
-                ),
-            ),
+            remedies=(_in_float32(case, request.failed, need // 2, Certainty.EXACT),),
             moment=index,
         )
+
+
+def _in_float32(case: Case, failed: FailedRequest, saves: int, certainty: Certainty) -> Remedy:
+    """Where data enter, and where Keras is seen, its floatx, too."""
+    told = case.capture.surroundings
+    keras = told.shows("naming Keras") or told.shows("fitting") or failed.keras_layer
+    of_keras = ", and leave Keras's floatx at float32" if keras else ""
+    return Remedy(
+        f"compute in float32: convert the data where it enters the program{of_keras}",
+        f"{_CAST}; {_OF_KERAS}" if keras else _CAST,
+        saves,
+        certainty,
+        slug="single-precision",
+    )
 
 
 def _of_a_net(moment: Moment, request: Request, need: int) -> bool:
@@ -66,7 +71,7 @@ def _of_a_net(moment: Moment, request: Request, need: int) -> bool:
     return need >= _LEAST_BYTES and computed and full and not attributed(moment)
 
 
-def _whole_net(moment: Moment, failed: FailedRequest, index: int) -> Finding:
+def _whole_net(case: Case, moment: Moment, failed: FailedRequest, index: int) -> Finding:
     whole = all_in_use(moment)
     what = f"{place(moment)} computes in float64, as the whole net then most likely does"
     return Finding(
@@ -76,15 +81,6 @@ def _whole_net(moment: Moment, failed: FailedRequest, index: int) -> Finding:
         explains=whole // 2,
         basis=Basis.NAME,
         evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line),),
-        remedies=(
-            Remedy(
-                "compute in float32: convert the data where it enters the program, and leave Keras's floatx"
-                " at float32",
-                _IN_FLOAT32,
-                whole // 2,
-                Certainty.ESTIMATE,
-                slug="single-precision",
-            ),
-        ),
+        remedies=(_in_float32(case, failed, whole // 2, Certainty.ESTIMATE),),
         moment=index,
     )
