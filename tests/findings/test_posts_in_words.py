@@ -62,6 +62,23 @@ def test_a_conversion_that_calibrates_grows_with_its_samples() -> None:
     assert slugs(text)[0] == "smaller-pipeline" and "the conversion" in explained(text).verdict
 
 
+_OF_AN_OP = f"{HINT}\n\nCaused by op 'rpn/shared/convolution', defined at:\n"
+
+
+@pytest.mark.parametrize(
+    ("call", "first"),
+    [
+        ("  File 'try.py'\n    net = build(mode='inference', config=c)\n", "it runs a trained model"),
+        ("  net.fit(x, y)\n", "train with a smaller batch"),
+        ("  net = build(c)\n", "if it trains"),
+    ],
+)
+def test_below_a_cut_message_the_op_and_what_runs_are_told(call: str, first: str) -> None:
+    report = explained(f"import tensorflow as tf\n{_OF_AN_OP}{call}")
+    assert "the op that failed is `rpn/shared/convolution`" in report.verdict
+    assert report.actions[0].remedy.text.startswith(first)
+
+
 def test_a_hint_alone_is_the_end_of_a_message_and_no_words_of_a_failure() -> None:
     text = f"python xla_spawn.py run_glue.py --per_device_train_batch_size=256\n[[XRTExecute_G12]]\n{HINT}\n"
     report = explained(f"import torch_xla\n{text}")

@@ -124,7 +124,7 @@ def _of_a_full_device(case: Case, moment: Moment) -> Iterator[Remedy]:
         else ""
     )
     one = case.capture.surroundings.shows(_ONE) is not None
-    less = remedies.offered(case, moment, "smaller-batch") or (() if one else (remedies.LESS_AT_ONCE,))
+    less = remedies.offered(case, moment, "smaller-batch") or (() if one else (remedies.less_at_once(case),))
     if case.capture.surroundings.shows("models in a loop"):
         less = ()  # earlier models have a part in it, and a rule of their own
     if request is not None and (

@@ -265,7 +265,7 @@ def _of_a_dump(case: Case, index: int, moment: Moment, chunk: Allocation) -> Ite
         remedies=(
             *((_ITS_PROGRAM,) if framework_of(case) == JAX else ()),
             _what_it_may_be(case, size),
-            *(remedies.offered(case, moment, "smaller-batch") or (remedies.LESS_AT_ONCE,)),
+            *(remedies.offered(case, moment, "smaller-batch") or (remedies.less_at_once(case),)),
         ),
         moment=index,
     )

@@ -568,7 +568,7 @@ def _below_a_message(case: Case) -> Iterator[Finding]:
         severity=Severity.FACTOR,
         headline=(
             f"the end of an out-of-memory message stands here ({hint.place}: the hint below it), and not its"
-            f" beginning, which says what was asked for{program}{_of_a_label(told)}"
+            f" beginning, which says what was asked for{program}{_of_a_label(told)}{of_the_op(told)}"
         ),
         evidence=tuple(Evidence("what is left", each) for each in filter(None, (hint, compiled or ran))),
         remedies=(
@@ -582,7 +582,7 @@ def _below_a_message(case: Case) -> Iterator[Finding]:
 def _less(case: Case) -> tuple[Remedy, ...]:
     """What helps most programs, where nothing is known but that a device's memory ran out."""
     stated = tuple(smaller_stated(case))
-    return stated or ((remedies.LESS_AT_ONCE,) if framework_of(case) == TENSORFLOW else ())
+    return stated or ((remedies.less_at_once(case),) if framework_of(case) == TENSORFLOW else ())
 
 
 _LABEL_SHAPE = regex(r"\b(?P<dtype>[a-z]{1,4}\d{1,2})\[(?P<sizes>\d{1,12}(?:,\d{1,12}){0,7})\]")

@@ -23,7 +23,7 @@ from tfmemlens.findings.support.rows import (
     is_forward_only,
     rows,
 )
-from tfmemlens.findings.support.situation import TENSORFLOW, situation
+from tfmemlens.findings.support.situation import TENSORFLOW, only_infers, says_it_trains, situation
 from tfmemlens.findings.support.tool_settings import instead_of_a_batch, of_batch, of_images
 from tfmemlens.findings.support.tool_settings import tool as known_tool
 from tfmemlens.findings.support.tried import failed_batches, fails_alike, with_each_batch
@@ -434,6 +434,28 @@ LESS_AT_ONCE = Remedy(
     " smaller model",
     slug="smaller-batch",
 )
+_TRAINS_LESS = Remedy(
+    "train with a smaller batch; if it fails at a batch of 1, too, make the samples (images, sequences) or"
+    " the model smaller",
+    slug="smaller-batch",
+)
+
+
+def less_at_once(case: Case) -> Remedy:
+    """What helps most programs that do the same, where nothing else is known of the failure."""
+    told = case.capture.surroundings
+    if only_infers(case) and (line := told.shows("inferring in words")):
+        images = of_images(case)
+        return Remedy(
+            f"it runs a trained model ({line.place}): give it one input at a time{of_batch(case)}, and"
+            f" {images or 'smaller ones (images, sequences)'}",
+            slug="smaller-input",
+        )
+    trains = told.shows("training") or says_it_trains(case)
+    infers = told.shows("inferring in words")
+    return _TRAINS_LESS if trains and not infers else LESS_AT_ONCE
+
+
 FIXED_SHAPES = Remedy(
     "give all steps the same few shapes (pad inputs, or bucket them by length), so that a freed block fits"
     " the next step",

@@ -486,7 +486,7 @@ def _of_a_full_device(case: Case, moment: Moment) -> Iterator[Remedy]:
             "nvidia-smi",
             slug="see-device-users",
         )
-        yield from remedies.offered(case, moment, "smaller-batch") or (remedies.LESS_AT_ONCE,)
+        yield from remedies.offered(case, moment, "smaller-batch") or (remedies.less_at_once(case),)
         return
     occupied = moment.incident.state.occupied if moment.incident else None
     others = not told.shows("on a TPU") and (occupied is None or occupied < facts.FULL)
