@@ -363,3 +363,22 @@ def test_a_question_about_memory_beside_another_error_says_nothing_of_it(asks: s
     if not of_memory:
         assert "the text asks about memory (line 6)" in report.verdict.lower()
         assert [action.remedy.slug for action in report.actions] == ["read-the-log"]
+
+
+_IN_VAIN = "I run a TensorFlow training and get OOM.\nI reduced the batch size to 1, which did not help.\n"
+
+
+@pytest.mark.parametrize(
+    ("told", "small"),
+    [
+        ("I'm using a GTX 960M.", True),
+        ("GPU: GeForce GTX 1050 Ti", True),
+        ("MX250 (2 GB)", True),
+        ("I'm using a GTX 1080 Ti.", False),
+        ("You may try what fits a GTX 960M.", False),
+        ("The loss is 960 at step 1050.", False),
+    ],
+)
+def test_a_small_card_and_a_batch_of_one_need_a_larger_one(told: str, small: bool) -> None:
+    report = pipeline.explain(f"{_IN_VAIN}{told}\n")
+    assert report.actions[0].remedy.text.startswith("take a GPU with more memory") is small

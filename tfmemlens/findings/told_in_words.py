@@ -417,6 +417,13 @@ def _who_holds_it(case: Case, where: str) -> tuple[Remedy, ...]:
         return ()
     if told.shows("fails on the GPU alone") or situation(case).program or board(case):
         return ()
+    if small := told.shows("a small GPU named"):
+        text = (
+            f"take a GPU with more memory: a smaller batch changed nothing ({line.place}), and the card of"
+            f" {small.place} has 4 GB at most, which weights, gradients and an optimizer's slots may fill"
+            " alone; see what others hold of it, and take a smaller model where it is to stay"
+        )
+        return (Remedy(text, "nvidia-smi", slug="larger-device"),)
     if told.shows("training under a strategy"):
         text = (
             f"a smaller batch changed nothing ({line.place}), so see first whether another program holds one"

@@ -871,7 +871,26 @@ A_LABEL = LineRule(
 )
 RUN_BY_XRT = LineRule(r"\bXRTExecute", "[[XRTExecute_G12]]", needs="XRTExecute")
 """The node of a program of PyTorch/XLA, where it was compiled and where it ran."""
-NAMED_MEMORIES = {"GPU memory named": GPU_MEMORY, "host RAM named": HOST_RAM, "a GPU named": A_GPU}
+A_SMALL_GPU = LineRule(
+    r"(?i)(?:\b(?:I'?m|am|are|is|was|we|I|my|our|on|with|have|has|use|using|running|training)"
+    r" (?:\w{1,12} ){0,3}?|\A\W*(?:GPU(?: model)?(?: and memory)?|graphics? card)?\W{0,4})"
+    r"(?:NVIDIA )?(?:GeForce )?(?P<card>MX ?[1-4][1-7]0\b|(?:GTX ?)?9[3-6]0 ?MX?\b|(?:GTX ?)?8[4-6]0M\b"
+    r"|(?:GTX|GeForce) ?(?:7[45]0|1050|1650)(?: ?Ti\b)?(?![\w ]{0,3}(?:Super|[5-9]\d? ?GB))\b"
+    r"|GT ?(?:7[1-4]0|1030)\b|(?:Quadro )?(?:M[56]00M|M[12]000M|P[4-6][02]0|P1000|K6[12]0)\b)",
+    "I'm using 960M, TensorFlow-gpu1.10, Cuda toolkit 9.0",
+    "MX150 2,0 GiB",
+    "- GPU model and memory: GeForce GTX 1050 Ti",
+    "we train on a Quadro P620",
+    needs=("mx", "60m", "50m", "40m", "30m", "gtx", "geforce", "gt 7", "gt 1", "gt7", "gt1", "m500m", "m600m",
+           "000m", "p400", "p500", "p600", "p620", "p420", "p520", "p1000", "k610", "k620"),
+)  # fmt: skip
+"""A card that is sold with 4 GB at most, where the writer has it."""
+NAMED_MEMORIES = {
+    "GPU memory named": GPU_MEMORY,
+    "host RAM named": HOST_RAM,
+    "a GPU named": A_GPU,
+    "a small GPU named": A_SMALL_GPU,
+}
 """What is named anywhere, whatever is said of it."""
 TIDIES = LineRule(
     r"\A(?!.*\b(?:use|using|try|should|could|would|need|must|have to|suggest\w*)\b).*?"
