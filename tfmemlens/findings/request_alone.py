@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from math import prod
 
 from tfmemlens.findings.failing_op_is_a_bystander import ASSIGNS
-from tfmemlens.findings.support import remedies, samples
+from tfmemlens.findings.support import remedies, samples, summed_gradients
 from tfmemlens.findings.support.board import board
 from tfmemlens.findings.support.far_too_much import other_dimensions
 from tfmemlens.findings.support.host_ram.pinned import pinned_for_a_restore
@@ -104,6 +104,7 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         words = vocabulary_of(case, request)
         known = _ONE_IMAGE if _is_one_that_waits(moment) else _known_of(request)
+        known = summed_gradients.in_words(request) or known
         known = known or (words.told if words else "")
         of_a_layer = samples.alone(request) and not samples.in_colours(request.failed.shape or ())
         if of_a_layer and other_than_training(case, request) is None:
@@ -419,6 +420,11 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
         yield from _of_programs(case)
         if _other_memory(case, moment):
             yield _SEE_THE_GPU
+    if summed_gradients.times_summed(moment.request):
+        yield summed_gradients.ONE_PRODUCT
+        if words := likely_vocabulary(moment.request.failed.shape or ()):
+            yield words.remedy
+        return
     if words := vocabulary_of(case, moment.request):
         yield words.remedy
     if _windows(moment.request):

@@ -623,6 +623,7 @@ TABLE: dict[str, Applicability] = {
     "sparse-labels": Applicability(training=True, code=_TENSORFLOW),
     "part-of-positions": _ANYWHERE,
     "smaller-vocabulary": _ANYWHERE,
+    "one-product": _ANYWHERE,
     "look-up-by-index": Applicability(devices=_WITH_BFC, code=_TENSORFLOW),
     "check-the-matrix": _ANYWHERE,
     "convolution-for-patches": _TENSORFLOW_CODE,
