@@ -89,5 +89,6 @@ def test_an_explainer_of_shap_is_given_a_smaller_background_set() -> None:
 
 
 def test_a_training_beside_an_explainer_keeps_its_batch() -> None:
-    said = texts(f"{_EXPLAINER}{oom('120,150,150,64')}")
+    said = texts(f"{_EXPLAINER}net.fit(x, y, batch_size=120)\n{oom('120,150,150,64')}")
     assert not any("background set" in text for text in said)
+    assert "background set" in texts(f"{_EXPLAINER}{oom('120,150,150,64')}")[0]

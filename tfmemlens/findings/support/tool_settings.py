@@ -169,10 +169,19 @@ def tool(case: Case) -> tuple[Tool, Line | None] | None:
             continue  # another program of the name
         if line := told.shows(_PREFIX + each.name.removeprefix("the ")):
             return _applied(told, each), line
+    if explains := _only_explains(told):
+        return next(each for each in _TOOLS if each.name == "SHAP"), explains
     asked = case.moments[0].request if case.moments else None
     node = f"{asked.failed.node or ''} {asked.failed.op or ''}" if asked else ""
     name = next((name for name, nodes in _BY_NODES.items() if nodes.search(node)), None)
     return next(((each, asked.failed.line) for each in _TOOLS if asked and each.name == name), None)
+
+
+def _only_explains(told: Surroundings) -> Line | None:
+    """The line that makes a DeepExplainer of SHAP, where nothing in the text trains."""
+    line = told.shows("explaining")
+    trains = told.shows("fitting") or told.shows("training")
+    return line if line and "DeepExplainer(" in line.text and not trains else None
 
 
 def _applied(told: Surroundings, known: Tool) -> Tool:
