@@ -304,6 +304,7 @@ _MADE = "import tensorflow as tf\nloss = build(48)\n"
         f'{_MADE}def step():\n    """Fails:\n{textwrap.indent(_RUN, "    ")}    """\n    return loss\n',
         f"{_MADE}{textwrap.indent(_RUN, '# ')}",
         f"{textwrap.indent(_RUN, '#')}{_MADE}",
+        f"{_MADE}# ends in\n# {_RUN.splitlines()[-2]}\n# at node\n#{_RUN.splitlines()[-1]}\n",
     ],
 )
 def test_output_that_is_pasted_into_a_program_is_its_log(tmp_path: Path, program: str) -> None:

@@ -18,6 +18,7 @@ _CONSOLE = regex(
     r"\A[\s#]*(?:\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[.\d]*: )?[WEIF] ?[ /\w]*\.cc:\d+\]"
     r"|\A[\s#]*[WEIF]\d{4} \d\d:\d\d:\d\d|\A[\s#]*Traceback \(most recent call last\)"
     r"|\A[\s#]*File \"[^\"\n]+\", line \d+|\[\[\{{0,2}[Nn]ode\b"
+    r"|\A[\s#]*[\w.]*Error: OOM when allocating tensor with shape\[[\d,]+\] and type \w+ on /job:"
     r"|\bHint: If you want to see a list of allocated",
 )
 
