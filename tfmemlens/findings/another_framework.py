@@ -866,6 +866,15 @@ def _holders(case: Case, line: Line) -> Iterator[Remedy]:
     if case.capture.surroundings.shows("using JAX"):
         return
     for match in list(re.finditer(_PROCESS.pattern, line.text))[:2]:
+        if framework_of(case) == TORCH_XLA:
+            yield Remedy(
+                f"process {match['pid']} holds {match['size']}: where it is this program (in a container the"
+                " number is another one), it is PyTorch/XLA's pool for the most part, which takes 75 % of the"
+                " GPU when it starts: let it take memory as needed. Else end that process",
+                f"ps -fp {match['pid']}; export XLA_PYTHON_CLIENT_PREALLOCATE=false",
+                slug="growth",
+            )
+            continue
         yield Remedy(
             f"process {match['pid']} holds {match['size']} of the same GPU: end it, run this on another"
             " GPU, or let it take memory as needed if it is TensorFlow or JAX",
@@ -1036,7 +1045,7 @@ def _jax_beside(case: Case, name: str, line: Line) -> Line | None:
 def _of_the_same_process(case: Case, name: str, others: tuple[int, int]) -> Remedy | None:
     """The pool of PyTorch/XLA, which a program has beside PyTorch's own where both use the GPU."""
     at = case.capture.surroundings.shows("PyTorch/XLA on a GPU")
-    if at is None or name != "PyTorch" or framework_of(case) != TORCH_XLA:
+    if at is None or name != "PyTorch" or framework_of(case) == JAX:
         return None
     return Remedy(
         f"of the GPU's {human(others[1])} some {human(others[0])} are neither free nor PyTorch's own: most"

@@ -52,6 +52,7 @@ from tfmemlens.readers.oom.run import is_of_validation
 from tfmemlens.readers.oom.schedules import only_counts_steps
 from tfmemlens.readers.oom.sentence import FRAME
 from tfmemlens.readers.oom.told_besides import HINT
+from tfmemlens.readers.oom.told_of_xla import PJRT_ON_A_GPU
 from tfmemlens.readers.oom.versions import Releases
 from tfmemlens.readers.oom.xla_metrics import XlaMetrics
 from tfmemlens.units import MIB, Size, parse_size
@@ -206,6 +207,8 @@ _NOT_OURS = RuleTable(
     )
     for what, rule in rules.items()
 )
+_SIZED = regex(r"\b\d[\d.,]* ?(?:[KMGT]i?B|bytes)\b")
+"""A size, as a message has and a mention of its exception does not."""
 _SHOWN = regex(
     r"<ipython-input-|\b(?:Cell |Input )?In ?\[\d{1,4}\], (?:line|in)\b"
     r"|\A\[?(?P<file>[~/\w.-]{1,200}\.py)\b[^\n]{0,80} in \w"
@@ -451,7 +454,11 @@ class SurroundingsCollector:
             return False
         family, what = named
         told = {"elsewhere": self.elsewhere, "without figures": self.without_figures, "foreign": self.foreign}
-        told[family].setdefault(what, line)
+        known = told[family].setdefault(what, line)
+        if family == "foreign" and _SIZED.search(line.text) and not _SIZED.search(known.text):
+            told[family][what] = line  # the message itself, and not words that name it
+        if family == "foreign" and PJRT_ON_A_GPU.search(line.text):
+            self.purposes.setdefault("PyTorch/XLA on a GPU", line)
         return True
 
     def _device(self, text: str, line: Line) -> bool:

@@ -44,10 +44,13 @@ WHOLE_AT_FIRST = LineRule(
 PJRT_ON_A_GPU = LineRule(
     r"\bPJRT_DEVICE['\"\]]{0,2} ?[=:,] ?['\"]?(?:GPU|CUDA)\b|\bXRT_\w{0,20}.{0,40}\bGPU:\d"
     r"|\bGPU_NUM_DEVICES ?="
-    r"|\bxla_device\(\)[^\n]{0,60}\bcuda\b",
+    r"|\bxla_device\(\)[^\n]{0,60}\bcuda\b"
+    r"|(?i:\b(?:torch_)?xla (?:will |would |always |also )?(?:pre-?allocates?|reserves?|takes?|occup(?:y|ies)"
+    r"|holds?)\b[^.\n]{0,40}\bGPU)",
     "PJRT_DEVICE=CUDA python train.py",
     "os.environ['PJRT_DEVICE'] = 'GPU'",
-    needs=("pjrt_device", "xrt_", "gpu_num_devices", "xla_device"),
+    "as soon as it starts torch_xla reserves most of the GPU's memory",
+    needs=("pjrt_device", "xrt_", "gpu_num_devices", "xla_device", "xla "),
 )
 """PyTorch/XLA has a GPU for its device."""
 SEVERAL_TASKS = LineRule(

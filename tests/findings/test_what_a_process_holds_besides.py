@@ -1,0 +1,43 @@
+"""A pool beside what a text asks about: another framework's message, a figure of a tool, a program that only
+moves an array, and a process that is killed before its first step.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.findings.pages import explained, offered
+
+TORCH = (
+    "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 64.00 MiB (GPU 0; 40.00 GiB total"
+    " capacity; 1.50 GiB already allocated; 20.00 MiB free; 1.75 GiB reserved in total by PyTorch)\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("words", "of_xla"),
+    [
+        (
+            "I see that xla takes all memory of the GPU, and then I get `torch.cuda.OutOfMemoryError`.",
+            True,
+        ),
+        ("Beside torch_xla on the CPU I get `torch.cuda.OutOfMemoryError`.", False),
+    ],
+)
+def test_a_message_counts_and_not_the_words_that_name_it(words: str, of_xla: bool) -> None:
+    finding = explained(f"{words}\n\n{TORCH}").findings[0]
+    assert finding.evidence[0].line and finding.evidence[0].line.number == 3
+    said = finding.remedies[0].text
+    assert "38.23 GiB are neither free nor PyTorch's own" in said
+    assert ("most likely PyTorch/XLA's" in said) is of_xla
+
+
+def test_a_process_that_pytorch_names_may_be_the_program_of_pytorch_xla() -> None:
+    message = (
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 90.00 MiB. GPU 0 has a total capacity"
+        " of 15.00 GiB of which 60.00 MiB is free. Process 811 has 14.90 GiB memory in use. Of the allocated"
+        " memory 2.00 GiB is allocated by PyTorch, and 80.00 MiB is reserved by PyTorch but unallocated.\n"
+    )
+    code = "import torch\nimport torch_xla.core.xla_model as xm\nmodel.to(xm.xla_device())\n\n"
+    assert offered(code + message)[0] == "growth"
+    assert offered("import torch\n\n" + message)[0] == "end-the-process"
