@@ -32,6 +32,18 @@ def test_a_message_counts_and_not_the_words_that_name_it(words: str, of_xla: boo
     assert ("most likely PyTorch/XLA's" in said) is of_xla
 
 
+@pytest.mark.parametrize(
+    ("words", "crashed"),
+    [
+        ("Our plan ran out of GPU memory in jax.\n\nSmaller ones exposed a separate XLA segfault.", False),
+        ("Our jax program ran out of GPU memory.\n\nSegmentation fault (core dumped)", True),
+        ("Our jax program gets a segfault.", True),
+    ],
+)
+def test_a_crash_among_other_things_is_no_crash_of_this_run(words: str, crashed: bool) -> None:
+    assert ("find-the-crash" in offered(f"# On GB200\n\n{words}\n")) is crashed
+
+
 def test_a_process_that_pytorch_names_may_be_the_program_of_pytorch_xla() -> None:
     message = (
         "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 90.00 MiB. GPU 0 has a total capacity"

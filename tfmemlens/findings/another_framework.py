@@ -34,7 +34,8 @@ from tfmemlens.findings.support.situation import (
 )
 from tfmemlens.findings.support.small_machine import small_machine
 from tfmemlens.findings.support.traceback_place import of_the_traceback
-from tfmemlens.model.capture import OWN_FRAME
+from tfmemlens.findings.told_in_words import surely_of_memory
+from tfmemlens.model.capture import OWN_FRAME, Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
@@ -1202,6 +1203,7 @@ def _crash(case: Case) -> Iterator[Finding]:
         told.elsewhere
         or told.without_figures
         or below_a_message
+        or _only_mentioned(told, crash)
         or told.shows("scratch of cuFFT")
         or any(ended_after_a_warning.check(case))
     ):
@@ -1226,6 +1228,15 @@ def _crash(case: Case) -> Iterator[Finding]:
         )
 
 
+def _only_mentioned(told: Surroundings, crash: Line) -> bool:
+    """Whether a sentence has a crash among other things, after the text has told that memory ran out."""
+    short = told.shows("running short")
+    if short is None or short.number >= crash.number or not surely_of_memory(told, short):
+        return False
+    return _IN_A_SENTENCE.search(crash.text) is not None
+
+
+_IN_A_SENTENCE = regex(r"(?i)\b(?:a|an|another|the|separate) (?:[\w-]+ ){0,3}seg(?:mentation )?fault")
 _FULL_GPU = regex(
     r"(?i)\bGPU(?:'s)? memory (?:\w+ ){0,3}(?:full|used up|maxed)|\b(?:GPU|VRAM) (?:\w+ ){0,2}full\b"
 )

@@ -741,6 +741,11 @@ def guessed_beside_a_crash(told: Surroundings, line: Line) -> bool:
     return told.crash is not None and line != told.crash and _GUESSES.search(line.text) is not None
 
 
+def surely_of_memory(told: Surroundings, line: Line) -> bool:
+    """Whether a line tells beside a crash that memory ran out, and does not call the crash so."""
+    return not guessed_beside_a_crash(told, line) and not _only_an_error(told, line)
+
+
 def _message_wanted(told: Surroundings) -> Remedy:
     """Where the message stands that the text does not quote."""
     if another_error(told):
