@@ -33,6 +33,23 @@ def test_a_message_counts_and_not_the_words_that_name_it(words: str, of_xla: boo
 
 
 @pytest.mark.parametrize(
+    ("words", "of_pool"),
+    [
+        ("The torch one takes 2 GB, the flax one takes 29 GB of VRAM.", True),
+        ("The flax model is using 18 GB of GPU memory, is that normal?", True),
+        ("The flax model takes 2 GB of VRAM.", False),
+        ("The jax.vmap of it requires 29 GB of VRAM.", False),
+        ("With XLA_PYTHON_CLIENT_PREALLOCATE=false the flax model takes 29 GB of VRAM.", False),
+    ],
+)
+def test_a_figure_of_a_gpu_may_be_that_of_the_pool(words: str, of_pool: bool) -> None:
+    report = explained(f"# Memory of flax\n\n{words}\n\n```\nimport jax\ny = model(x)\n```\n")
+    assert ("need not be what the program needs: JAX reserves 75 %" in report.verdict) is of_pool
+    slugs = [action.remedy.slug for action in report.actions]
+    assert ("set-before-import" in slugs) is of_pool
+
+
+@pytest.mark.parametrize(
     ("words", "crashed"),
     [
         ("Our plan ran out of GPU memory in jax.\n\nSmaller ones exposed a separate XLA segfault.", False),
@@ -53,3 +70,10 @@ def test_a_process_that_pytorch_names_may_be_the_program_of_pytorch_xla() -> Non
     code = "import torch\nimport torch_xla.core.xla_model as xm\nmodel.to(xm.xla_device())\n\n"
     assert offered(code + message)[0] == "growth"
     assert offered("import torch\n\n" + message)[0] == "end-the-process"
+
+
+def test_parts_of_a_call_are_no_answer_to_a_figure_that_was_read() -> None:
+    end = "\n\n```\nimport jax\n```\n"
+    seen = f"The jax model takes 9 GB of GPU memory. XLA_PYTHON_CLIENT_PREALLOCATE=false{end}"
+    assert "in-blocks" not in offered(seen) and "see-the-plan" in offered(seen)
+    assert "in-blocks" in offered(f"I need ~50Gb of memory to compute it.{end}")

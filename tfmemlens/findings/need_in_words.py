@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings.support import part_for_jax
+from tfmemlens.findings.support.pool_of_jax import BEFORE_JAX, LOOK_INSIDE, takes_as_needed
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of, situation
 from tfmemlens.findings.support.traceback_place import of_a_cut_traceback
@@ -93,6 +95,9 @@ def check(case: Case) -> Iterator[Finding]:
     beyond = ", more than any device has" if size > LARGEST_DEVICE else ""
     vmapped = _vmapped(case)
     named = _named(line)
+    if pool := _may_be_the_pool(case, line, vmapped or named):
+        yield pool
+        return
     inside = ""
     if vmapped:
         inside = f"; most likely what vmap makes for all rows at once ({vmapped.place})"
@@ -115,6 +120,45 @@ def check(case: Case) -> Iterator[Finding]:
         ),
         remedies=tuple(_remedies(case, line, vmapped, named)),
     )
+
+
+def _may_be_the_pool(case: Case, line: Line, otherwise: object) -> Finding | None:
+    """Of a figure of a GPU's memory under JAX, where nothing keeps JAX from taking its pool at the start: it
+    says no more of the program than that it uses the GPU.
+    """
+    told = case.capture.surroundings
+    sizes = [float(each["size"]) * _BYTES[each["unit"].upper()] for each in _SIZES.finditer(line.text)]
+    most = max(sizes, default=0.0)
+    if framework_of(case) != JAX or otherwise or not _is_seen(line):
+        return None
+    if not _LEAST_POOL <= most <= LARGEST_DEVICE or takes_as_needed(told) or part_for_jax.stated(told):
+        return None
+    what = (
+        f"no failure is quoted, and a figure of the GPU's memory ({line.place}) need not be what"
+        " the program needs: JAX reserves 75 % of a GPU at its first computation (early releases and some"
+        " projects 90 %), and a tool such as nvidia-smi shows that"
+    )
+    return Finding(
+        severity=Severity.FACTOR,
+        headline=what,
+        because=what,
+        evidence=(Evidence("what the text says", line),),
+        remedies=(BEFORE_JAX, LOOK_INSIDE),
+    )
+
+
+def _is_seen(line: Line) -> bool:
+    """Whether it is a figure of a GPU's memory that somebody read, rather than one that is reckoned."""
+    verbs = (each["verb"].lower()[:4] for each in _NEEDS.finditer(line.text))
+    return _OF_GPU_ALONE.search(line.text) is not None and any(verb not in _RECKONED for verb in verbs)
+
+
+_SIZES = regex(r"(?P<size>\d{1,5}(?:\.\d{1,2})?) ?(?P<unit>[GT])i?B?\b")
+_OF_GPU_ALONE = regex(r"(?i)\bGPUs?\b|\bVRAM\b|\bnvidia-smi\b")
+_RECKONED = ("need", "requ")
+"""How verbs begin that tell what something would need, as likely as what a tool shows."""
+_LEAST_POOL = 5 * GIB
+"""Less than 75 % of any GPU that JAX is used on is what a program takes of it."""
 
 
 def _third(verb: str) -> str:
@@ -142,7 +186,10 @@ def _remedies(case: Case, line: Line, vmapped: Line | None, named: str) -> Itera
         )
         if named and trains:
             yield _AGAIN
-        yield _IN_PARTS if vmapped else _PARTS_OF_A_LIBRARY
+        if vmapped:
+            yield _IN_PARTS
+        elif not _is_seen(line):
+            yield _PARTS_OF_A_LIBRARY
         yield _PLAN
     elif framework_of(case) == TENSORFLOW and _OF_GPU.search(line.text):
         yield _PEAK

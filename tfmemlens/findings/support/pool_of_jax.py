@@ -42,7 +42,7 @@ UNTIL_ITS_END = Remedy(
     "export XLA_PYTHON_CLIENT_ALLOCATOR=platform",
     slug="end-the-process",
 )
-_LOOK = Remedy(
+LOOK_INSIDE = Remedy(
     "see what arrays really take: nvidia-smi shows the pool",
     "print(jax.local_devices()[0].memory_stats()['bytes_in_use'] >> 20, 'MiB')",
     slug="see-real-use",
@@ -201,7 +201,7 @@ def remedies(told: Surroundings) -> Iterator[Remedy]:
         )
     right = None if what_is_wrong(told) else _set_rightly(told)
     if right and told.shows("jax: a setting in vain"):
-        yield _LOOK
+        yield LOOK_INSIDE
         yield Remedy(
             f"{right.place} sets it where it counts: take another release of jax and jaxlib, and compare; a"
             " context of CUDA takes some hundred MiB whatever is set",
@@ -212,4 +212,4 @@ def remedies(told: Surroundings) -> Iterator[Remedy]:
     yield BEFORE_JAX
     if told.shows("kept in words"):
         yield UNTIL_ITS_END
-    yield _LOOK
+    yield LOOK_INSIDE
