@@ -49,6 +49,33 @@ def test_a_figure_of_a_gpu_may_be_that_of_the_pool(words: str, of_pool: bool) ->
     assert ("set-before-import" in slugs) is of_pool
 
 
+PROGRAM = (
+    "{frame}jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: Error loading program '{name}': Attempting to"
+    " reserve 6.25G at the bottom of memory. That was not possible. There are 3.50G free, 0B reserved, and"
+    " 3.50G reservable.\n"
+)
+GATHERS = (
+    '  File "/env/lib/python3.11/site-packages/jax/experimental/multihost_utils.py", line 98, in'
+    " _handle_array_process_allgather\n    out = jax.jit(_identity_fn, out_shardings=P())(array)\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("frame", "name", "said"),
+    [
+        (GATHERS, "jit__identity_fn", "all parts of an array are gathered"),
+        ("", "jit__identity_fn", "JAX's own program that gives an array another sharding"),
+        ("", "jit_train_step", "as a rule the step's"),
+    ],
+)
+def test_a_program_that_moves_an_array_is_no_step(frame: str, name: str, said: str) -> None:
+    report = explained(PROGRAM.format(frame=frame, name=name))
+    assert said in report.verdict
+    moves = name == "jit__identity_fn"
+    assert (report.actions[0].remedy.slug == "save-sharded") is moves
+    assert not (moves and any("fewer samples" in action.remedy.text for action in report.actions))
+
+
 @pytest.mark.parametrize(
     ("words", "crashed"),
     [

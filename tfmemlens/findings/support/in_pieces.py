@@ -5,7 +5,7 @@ from __future__ import annotations
 from tfmemlens.findings.support import batch_bound, code_snippets, jax_lines
 from tfmemlens.findings.support.far_too_much import other_dimensions
 from tfmemlens.findings.support.lines_run import calls_before
-from tfmemlens.findings.support.rows import is_constant_of_graph, of_a_program, op_alone
+from tfmemlens.findings.support.rows import is_constant_of_graph, moves_an_array, of_a_program, op_alone
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of, situation
 from tfmemlens.knowledge.kernel_shapes import like_a_kernel
 from tfmemlens.knowledge.stack_frames import package_of
@@ -72,6 +72,8 @@ def in_pieces(case: Case, moment: Moment) -> Remedy | None:
             " input, fewer samples at once, a smaller model)"
         )
         return Remedy(text, slug="in-pieces")
+    elif moves_an_array(moment):
+        return _AS_SHARDED
     elif op_alone(moment):
         return _ONE_PROGRAM
     elif of_a_program(moment) and _is_out_of_reach(case, moment):
@@ -155,6 +157,12 @@ def _of_its_sides(failed: FailedRequest) -> str:
     return f"; if its first side, {first:,}, counts them, {fitting:,} take {human(need // first * fitting)}"
 
 
+_AS_SHARDED = Remedy(
+    "find the call that gives a large array another sharding (a save, a log, a check across processes,"
+    " device_put), and leave the array as it is sharded there, or move one array at a time",
+    "JAX_TRACEBACK_FILTERING=off python train.py   # its frames name the caller",
+    slug="save-sharded",
+)
 _ONE_PROGRAM = Remedy(
     "put the whole step, with the operations before and after this one, into one jitted function that is"
     " given the old arrays to use again: each operation outside of jit makes one more array of that size;"

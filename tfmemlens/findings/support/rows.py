@@ -194,6 +194,15 @@ _ALONE = regex(
 )
 
 
+def moves_an_array(moment: Moment) -> bool:
+    """Whether it is JAX's own program that gives an array another sharding, which computes nothing."""
+    program = moment.request.failed.executable if moment.request else None
+    return program is not None and bool(_RESHARDS.search(program))
+
+
+_RESHARDS = regex(r"\A(?:jit_)?_identity_fn\Z")
+
+
 def op_alone(moment: Moment) -> str | None:
     """The one operation of JAX that ran by itself, outside of jit: it has no temporaries."""
     failed = moment.request.failed if moment.request else None

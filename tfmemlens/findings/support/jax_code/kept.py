@@ -219,7 +219,7 @@ ROWS: tuple[JaxIdiom, ...] = (
     JaxIdiom(
         "gathered-from-all",
         r"\bprocess_allgather\(|\b(?:lax\.)?all_gather\(|\bgather_params\w*\(|\bfully_replicated\b",
-        "the line gathers the parts of all devices: each device then holds the whole, however it was sharded",
+        "all parts of an array are gathered: each device then holds the whole, however it was sharded",
         (
             Remedy(
                 "let each process save or use its own part: a checkpoint can be written sharded",
@@ -233,6 +233,7 @@ ROWS: tuple[JaxIdiom, ...] = (
         ("gathered = multihost_utils.process_allgather(state.params, tiled=True)",),
         ("x = nodes[senders]", "x = jax.lax.psum(x, 'i')"),
         Where.WAY,
+        frame=r"multihost_utils\.py:\d+ \w*process_allgather",
         least_bytes=0,
     ),
     JaxIdiom(

@@ -17,7 +17,7 @@ from tfmemlens.findings.support.jax_stack import calls_compiled, calls_program
 from tfmemlens.findings.support.main_buffers import main_buffers
 from tfmemlens.findings.support.new_shapes import new_shapes
 from tfmemlens.findings.support.phase import evaluating_program
-from tfmemlens.findings.support.rows import device_limit, of_a_program, op_alone, rows, total
+from tfmemlens.findings.support.rows import device_limit, moves_an_array, of_a_program, op_alone, rows, total
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of, situation
 from tfmemlens.findings.support.stated_weights import StatedWeights, stated_weights
 from tfmemlens.findings.support.which_memory import ram_beside_hbm
@@ -215,6 +215,12 @@ def _of_what_was_free(case: Case, moment: Moment, compiler: CompilerMemory) -> s
         return (
             f"{human_size(free)} was free on the device, and not where the program needs it: in one"
             " piece, beside what arrays and programs that are kept alive hold"
+        )
+    if moves_an_array(moment):
+        return (
+            "it is JAX's own program that gives an array another sharding (process_allgather and device_put"
+            f" run it): what it makes is that array, whole where each device gets a copy, and only"
+            f" {human_size(free)} was free"
         )
     if program and size and not facts.may_have_grown(case):
         had = f" (of {human(known[1]).replace('.00 ', ' ')} of a TPU {known[0]})" if known else ""
