@@ -76,6 +76,31 @@ def test_a_program_that_moves_an_array_is_no_step(frame: str, name: str, said: s
     assert not (moves and any("fewer samples" in action.remedy.text for action in report.actions))
 
 
+KILL = (
+    "# A run on a {pod}\n\nMy processes run out of memory (100 % of system memory), {when}.\n"
+    "```\n51207 Killed                  CONFIG=pod.py python -m train --cfg=jax.py\n```\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("pod", "of_kubernetes"),
+    [("v5e-32 TPU pod", False), ("v4-8 pod", False), ("TPU pod slice", False), ("pod of our cluster", True)],
+)
+def test_a_pod_of_tpus_is_none_of_kubernetes(pod: str, of_kubernetes: bool) -> None:
+    report = explained(KILL.format(pod=pod, when="in the second hour"))
+    assert report.verdict.startswith("Host RAM")
+    assert any("kubectl" in (each.remedy.code or "") for each in report.actions) is of_kubernetes
+
+
+@pytest.mark.parametrize(
+    ("when", "early"), [("before taking any train steps", True), ("and it fails again", False)]
+)
+def test_when_it_was_is_not_asked_where_it_is_told(when: str, early: bool) -> None:
+    report = explained(f"# jax on a TPU\n\nThe host runs out of RAM, {when}.\n\n```\nimport jax\n```\n")
+    assert ("it was before any step (line 3)" in report.verdict) is early
+    assert ("higher with each step" in report.actions[0].remedy.text) is not early
+
+
 @pytest.mark.parametrize(
     ("words", "crashed"),
     [

@@ -22,6 +22,7 @@ from tfmemlens.findings.support.tried import ruled_out
 from tfmemlens.findings.support.which_memory import DEVICE, HOST, RAN_OUT, UNSAID
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
+from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.values import replace
 
@@ -122,6 +123,12 @@ _OF_RAM = (
     " later ones. Full before the first step means what is read or converted; higher with each step,"
     " something that is kept; a jump late, what is done there (a validation, a save)"
 )
+_OF_A_START = (
+    "print the program's RAM after each thing that it does before its first step, and change that at which it"
+    " jumps: weights of a checkpoint that every process reads whole (restore them in shards), data that are"
+    " read or converted whole (read them as a stream), or a program that is compiled"
+)
+_RSS_OF_A_START = "print(psutil.Process().memory_info().rss >> 20)   # MiB, after imports, data, weights"
 _BYTES_OF = {
     TENSORFLOW: "nvidia-smi; print(tf.config.experimental.get_memory_info('GPU:0'))   # each step; TF 2.5+",
     JAX: "print(jax.local_devices()[0].memory_stats()['bytes_in_use'])   # each step; before: nvidia-smi",
@@ -199,6 +206,9 @@ def claim(case: Case, found: Iterable[Grower], where: str) -> Guess | None:
 
 def unknown(case: Case, where: str) -> Guess | None:
     """What may be said where the text names no cause at all."""
+    if early := before_any_step(case, where):
+        words = f"it was before any step ({early.place}), so it is what is loaded, read or compiled by then"
+        return Guess(words, (tell(case, where),), sure=False)
     named = [other.what for other in _others(case, where)][:_MOST]
     if len(named) < 2:
         return None
@@ -214,6 +224,8 @@ def _one_of(named: Sequence[str]) -> str:
 def tell(case: Case, where: str) -> Remedy:
     """What tells the causes apart, whichever it is."""
     of_python = not situation(case).program
+    if before_any_step(case, where):
+        return Remedy(_OF_A_START, _RSS_OF_A_START if of_python else None, slug="tell-which")
     if where == HOST or on_a_mac(case):  # a Mac's GPU uses its RAM
         return Remedy(_OF_RAM, _RSS if of_python else None, slug="tell-which")
     framework = framework_of(case)
@@ -221,6 +233,11 @@ def tell(case: Case, where: str) -> Remedy:
     if framework == TENSORFLOW and case.api.newest < _COUNTS_BYTES:
         code = None  # nvidia-smi shows the pool, which takes all of a GPU at once
     return Remedy(_OF_A_DEVICE, code, slug="tell-which")
+
+
+def before_any_step(case: Case, where: str) -> Line | None:
+    """The line that says that host RAM ran out before anything was computed in steps."""
+    return case.capture.surroundings.shows("before any step") if where == HOST else None
 
 
 def _others(case: Case, where: str) -> Iterator[_Other]:

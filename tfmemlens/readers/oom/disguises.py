@@ -277,6 +277,7 @@ KILLED = LineRule(
     r"|task \d+: Out Of Memory|Memory quota (?:vastly )?exceeded|0xC0000017|-1073741801\b|3221225495\b"
     r"|State: OUT_OF_MEMORY|\bOUT_OF_ME(?:\+|M\b|MORY\b)|exceeded \d+% memory budget"
     r"|(?:line \d+: +|\A\w[\w -]{0,20}: )\d+ Killed\b|\A\s*[\w./~-]{1,200}: +\d{1,6}: +\d{1,8} (?i:killed)\s"
+    r"|\A\s*\d{2,8} Killed\s{3,}\S"
     r"|\A\s*[a-z]{0,4}sh: (?i:killed)\b|\A(?:# )?\s*Killed: 9\s*\Z"
     r"|\d.{0,80}(?:\.{3}|\u2026) ?Killed\s*\Z"
     r"|DataLoader worker \(pid(?:\(s\))? [\d, ]{1,60}\) (?:is killed by signal: Killed|exited unexpectedly)"
@@ -312,6 +313,7 @@ KILLED = LineRule(
     "subprocess.CalledProcessError: Command 'make_examples' returned non-zero exit status 247.",
     "./train.sh: line 26:  6499 Killed                  python train.py",
     "worker 3: 71220 Killed                  PYTHONPATH=. python -m train",
+    "51207 Killed                  CONFIG=pod.py python -m train --steps=9",
     "./run.sh:  41: 20117 killed              python3 main.py --steps=1000",
     "zsh: killed     python train.py",
     "task 5 exited: Container was OOM killed by the kernel (exit 137)",

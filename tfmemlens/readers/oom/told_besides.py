@@ -472,9 +472,12 @@ MEMORY_ERROR = LineRule(
 """Python's or NumPy's own exception: host RAM."""
 BEFORE_ANY_STEP = LineRule(
     r"(?i)\bbefore (?:the |its |a |any )?(?:very )?(?:first |single )(?:train(?:ing)? )?step\b"
+    r"|\bbefore (?:(?:it |they )?(?:takes?|taking|does|doing|makes?|making|runs?|running) )?any"
+    r" (?:train(?:ing)? |optimi[sz]er )?steps?\b"
     r"|\bnever gets? to (?:do |run |make )?(?:a|one|any|the first) (?:\w+ )?step\b",
     "all workers climb to 100 % of RAM before the first train step",
     "The TPU itself never gets to do a step.",
+    "the workers die before making any training steps",
     needs=("before", "never get"),
 )
 """It happens before anything is computed in steps."""
@@ -1027,7 +1030,8 @@ MACHINE_RESTARTS = LineRule(
 """The machine itself goes down, and not the program. A server or node that restarts may be a process."""
 IN_KUBERNETES = LineRule(
     r"(?i)\b(?:kubernetes|k8s|kubectl|kubeflow|kubelet|minikube|openshift|GKE|EKS|AKS|helm chart)\b"
-    r"|\bpods?\b(?! ?cast)|\b(?:Evicted|CrashLoopBackOff)\b|\bresources\.limits\b"
+    r"|(?<!tpu )(?<!tpu-)(?<!-\d )(?<!-\d\d )(?<!-\d\d\d )\bpods?\b(?! ?cast| slice|\.\w)"
+    r"|\b(?:Evicted|CrashLoopBackOff)\b|\bresources\.limits\b"
     r"|\b[a-z][a-z0-9-]{2,50}-[a-f0-9]{8,10}-[a-z0-9]{5} +\d/\d +\w",
     "the pod is restarted",
     "kubectl get events",
