@@ -101,6 +101,17 @@ def test_when_it_was_is_not_asked_where_it_is_told(when: str, early: bool) -> No
     assert ("higher with each step" in report.actions[0].remedy.text) is not early
 
 
+FAILED = "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Failed to allocate request for 5.00GiB"
+
+
+@pytest.mark.parametrize("kind", ["platform", "cuda_async"])
+def test_what_counts_nothing_is_not_asked(kind: str) -> None:
+    text = f'import os\nos.environ["XLA_PYTHON_CLIENT_ALLOCATOR"] = "{kind}"\nimport jax\n\n{FAILED}\n'
+    codes = [each.remedy.code or "" for each in explained(text).actions]
+    assert any(".memory_stats())" in code for code in codes) is (kind != "platform")
+    assert "ask-what-is-in-use" in offered(text)
+
+
 @pytest.mark.parametrize(
     ("words", "crashed"),
     [

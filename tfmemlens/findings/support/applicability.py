@@ -713,6 +713,12 @@ def _on_windows(code: str | None) -> str | None:
     return f"set {code.removeprefix('export ')}" if code.startswith("export ") else code
 
 
+_NO_COUNTS = "XLA_PYTHON_CLIENT_ALLOCATOR=platform"
+"""Under it JAX asks the driver for each array and counts nothing: memory_stats() gives None."""
+_COUNTS = ".memory_stats()"
+_SEEN_OUTSIDE = "nvidia-smi   # memory_stats() is None with the platform allocator; jax.live_arrays() is not"
+
+
 def applies(slug: str, case: Case, moment: Moment) -> bool:
     """Whether the remedy of this slug applies to what the case shows."""
     return TABLE[slug].holds(situation(case, moment))
@@ -739,6 +745,11 @@ def applicable(remedies: Iterable[Remedy], run: Situation) -> tuple[Remedy, ...]
         remedies = [_AROUND_AWAIT.get(remedy.slug, remedy) for remedy in remedies]
     if "calls=fit" in run.settings:
         remedies = [_WHERE_FIT_IS_CALLED.get(remedy.slug, remedy) for remedy in remedies]
+    if _NO_COUNTS in run.settings:
+        remedies = [
+            replace(remedy, code=_SEEN_OUTSIDE) if _COUNTS in (remedy.code or "") else remedy
+            for remedy in remedies
+        ]
     declared = [(remedy, TABLE.get(remedy.slug, _ANYWHERE)) for remedy in remedies]
     return tuple(
         remedy
