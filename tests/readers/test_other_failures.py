@@ -633,3 +633,37 @@ def test_a_guess_of_the_server_names_no_reason() -> None:
 )
 def test_a_kernels_memory_in_words_is_no_device_memory(said: str, told: bool) -> None:
     assert any("shared memory than one core" in what for what, _ in read(said).surroundings.elsewhere) is told
+
+
+COPIED = (
+    "InternalError: Failed copying input tensor from /job:localhost/replica:0/task:0/device:CPU:0 to"
+    " /job:localhost/replica:0/task:0/device:GPU:0 in order to run _EagerConst: {reason}"
+)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        COPIED.format(reason="CUDA error: CUDA_ERROR_ASSERT: device-side assert triggered"),
+        COPIED.format(reason="CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered"),
+        "failed to alloc 4096 bytes on host: CUDA_ERROR_LAUNCH_FAILED: unspecified launch failure",
+        "could not create cudnn handle: cudaErrorAssert",
+    ],
+)
+def test_a_reason_that_the_message_states_outranks_its_head(line: str) -> None:
+    capture = read(line)
+    assert not capture.incidents
+    assert capture.surroundings.elsewhere
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        COPIED.format(reason="Dst tensor is not initialized."),
+        COPIED.format(reason="CUDA_ERROR_OUT_OF_MEMORY: out of memory"),
+        "failed to alloc 4096 bytes on host: CUDA_ERROR_OUT_OF_MEMORY: out of memory",
+        "could not create cudnn handle: CUDNN_STATUS_ALLOC_FAILED",
+    ],
+)
+def test_a_reason_of_memory_leaves_the_failure_what_it_is(line: str) -> None:
+    assert read(line).incidents

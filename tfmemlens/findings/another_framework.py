@@ -411,6 +411,14 @@ _HELP = {
         "coord.request_stop(); coord.join(threads); sess.close()",
         slug="mend-the-error",
     ),
+    "a check inside a kernel": Remedy(
+        "start the process (a notebook's kernel) anew, since CUDA is of no more use to this one, and let each"
+        " launch be waited for: then the call that fails first is the one that is wrong. Check there that"
+        " labels and indices lie within the number of classes or rows. A cell of another framework in the"
+        " same process (PyTorch) may be the one",
+        "export CUDA_LAUNCH_BLOCKING=1   # in a notebook: os.environ, above all imports",
+        slug="blocking-launches",
+    ),
     _OUTSIDE: Remedy(
         "find the kernel: let every launch be waited for, and read which op fails",
         "export CUDA_LAUNCH_BLOCKING=1",

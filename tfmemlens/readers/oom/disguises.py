@@ -399,6 +399,13 @@ _NO_MEMORY = regex(
     re.MULTILINE,
 )
 _IN_OP = regex(r"\(\d+\) (?:Internal|INTERNAL)|InternalError|OP_REQUIRES failed")
+_ANOTHER_REASON = regex(
+    r"\bCUDA_ERROR_(?!OUT_OF_MEMORY|UNKNOWN)[A-Z_]{4,40}\b"
+    r"|\b(?:cuda|hip)Error(?!OutOfMemory|MemoryAlloc|Unknown)[A-Z]\w{3,40}\b|\bdevice-side assert triggered\b"
+)
+_NAMES_MEMORY = regex(r"(?i)out[ _]{0,2}of[ _]{0,2}memory|MemoryAllocation|Dst tensor|alloc_failed")
+_BY_THEIR_HEADS = ("copy", "library", "host", "driver", "output")
+"""Failures whose head alone is read as one of memory, whatever stands behind its colon."""
 _CUT = regex(r"\bUnable to allocate\W*\Z")
 _PYTHON = regex(r"(?:[\w.]+\.)?_?(?:Array)?MemoryError\b|RuntimeError\b")
 
@@ -447,7 +454,7 @@ class IndirectFailureCollector:
         if "OM when allocating" in line.text and not BUFFER.search(line.text):
             return False
         match = self._recognise(line) if _DISGUISES.likely(line.text) else None
-        if match is None:
+        if match is None or _states_another_reason(match):
             return False
         match.in_python = bool(EXCEPTION.search(line.text) or _PYTHON.match(line.text))
         self.finished.append(match)
@@ -555,6 +562,16 @@ class IndirectFailureCollector:
                 line, kind=RequestKind.DRIVER, what="call" if _IN_OP.search(text) else "driver"
             )
         return None
+
+
+def _states_another_reason(failure: IndirectFailure) -> bool:
+    """Whether the message names the driver's error that is its reason, and that is none of memory: what its
+    head means as a rule then counts for nothing.
+    """
+    text = failure.line.text
+    if failure.what not in _BY_THEIR_HEADS or _NAMES_MEMORY.search(text):
+        return False
+    return _ANOTHER_REASON.search(text) is not None
 
 
 def _is_denied(kill: re.Match[str]) -> bool:

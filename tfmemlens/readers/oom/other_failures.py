@@ -278,12 +278,18 @@ LAUNCH_TOO_LARGE = (
     "a GPU kernel asks for more registers or threads than this GPU gives to one block, which is no matter of"
     " the GPU's memory"
 )
+ASSERTED = (
+    "a check inside a kernel of the GPU failed, most often for an index or a label outside of its range, and"
+    " every later call of its process only says so again"
+)
 KERNEL_CRASHED = "a kernel on the GPU crashed or reached outside its memory"
 NO_LAUNCH = "a kernel could not be started on the GPU, and this line does not say why"
 KERNEL_TOO_SLOW = (
     "the driver ended a kernel on the GPU that ran longer than the watchdog of a GPU with a display allows"
 )
-OF_A_KERNEL = frozenset({NO_CODE_FOR_IT, LAUNCH_TOO_LARGE, KERNEL_CRASHED, KERNEL_TOO_SLOW, NO_LAUNCH})
+OF_A_KERNEL = frozenset(
+    {NO_CODE_FOR_IT, LAUNCH_TOO_LARGE, ASSERTED, KERNEL_CRASHED, KERNEL_TOO_SLOW, NO_LAUNCH}
+)
 """Failures of a kernel, which had its memory."""
 BY_A_SUPERVISOR = frozenset((NO_PORT, FAILED_PROBE, NO_ANSWER, OUT_OF_TIME))
 """Ends with SIGKILL or status 137 whose reason the text states, and which is no lack of memory."""
@@ -696,6 +702,11 @@ ELSEWHERE = {
         r"\bCUDA_ERROR_DEINITIALIZED\b|\bdriver shutting down\b",
         "failed to query event: CUDA_ERROR_DEINITIALIZED: driver shutting down",
         needs=("deinitialized", "shutting down"),
+    ),
+    ASSERTED: LineRule(
+        r"\bCUDA_ERROR_ASSERT\b|\bcudaErrorAssert\b|\bdevice-side assert triggered\b",
+        "CUDA error: Error recording CUDA event: CUDA_ERROR_ASSERT: device-side assert triggered",
+        needs=("error_assert", "errorassert", "device-side assert"),
     ),
     KERNEL_CRASHED: LineRule(
         r"CUDA_ERROR_(?:ILLEGAL_ADDRESS|LAUNCH_FAILED|MISALIGNED_ADDRESS|ECC_UNCORRECTABLE"
