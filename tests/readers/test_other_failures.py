@@ -667,3 +667,29 @@ def test_a_reason_that_the_message_states_outranks_its_head(line: str) -> None:
 )
 def test_a_reason_of_memory_leaves_the_failure_what_it_is(line: str) -> None:
     assert read(line).incidents
+
+
+SYSTEM_ERROR = "  (0) Internal:  NCCL: unhandled system error. Set NCCL_DEBUG=WARN for detail."
+
+
+def test_prose_about_a_log_of_nccl_is_no_message_of_the_driver() -> None:
+    capture = read(
+        f"{SYSTEM_ERROR}\n\nThe NCCL_DEBUG output says something of out of memory, see the picture."
+    )
+    assert not capture.incidents
+    assert capture.surroundings.elsewhere
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "node1:77:99 [0] NCCL WARN Cuda failure 'out of memory'",
+        "NCCL: unhandled cuda error: out of memory",
+        "NCCL operation ncclInit failed: unhandled system error. Last NCCL warning 'Cuda failure 2 'out of"
+        " memory''.",
+    ],
+)
+def test_nccl_s_own_lines_of_a_full_device_stay_failures(line: str) -> None:
+    capture = read(line)
+    assert capture.incidents
+    assert not capture.surroundings.elsewhere

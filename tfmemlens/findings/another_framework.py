@@ -173,6 +173,13 @@ _HELP = {
         "ulimit -u; cat /sys/fs/cgroup/pids.max",
         slug="fewer-threads",
     ),
+    "failed in NCCL": Remedy(
+        "give the container more shared memory, or that of its host, and let it lock memory; with"
+        " NCCL_DEBUG=WARN, NCCL's own line names the call that failed (a file in /dev/shm, an interface of"
+        " the network)",
+        "docker run --shm-size=1g --ulimit memlock=-1 ...   # or --ipc=host; look: df -h /dev/shm",
+        slug="more-shared-memory",
+    ),
     "shared memory between worker processes": Remedy(
         "give the container more shared memory, or use fewer worker processes",
         "docker run --shm-size=8g ...",

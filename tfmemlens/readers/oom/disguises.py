@@ -170,7 +170,8 @@ PROFILING = LineRule(
 CUDA_ERROR = LineRule(
     r"CUDA_ERROR[ _]{1,3}OUT[ _]OF[ _]MEMORY|cudaErrorMemoryAllocation|HIP_ERROR_OutOfMemory"
     r"|hipErrorOutOfMemory|CUDA"
-    r" error: out of memory|[Cc]uda failure:?(?: \d+)? '?out of memory|NCCL.{0,80}out of memory"
+    r" error: out of memory|[Cc]uda failure:?(?: \d+)? '?out of memory"
+    r"|NCCL(?: (?:WARN|INFO|operation)\b|:| error\b).{0,80}out of memory"
     r"|Failed to CUDA (?:host )?(?:c|m)?alloc\b|\b(?:cuda|hip)[A-Z]\w{2,40}\([^\n]{0,200}\): out of memory"
     r"|\boperation (?:gpu|cuda|hip)[A-Z]\w{2,40}(?:\([^\n]{0,120}\))? failed: out of memory"
     r"|Failed (?:to )?call (?:to )?(?:cuda|hip)[A-Z]\w{2,40}[^\n]{0,40}: out of memory"

@@ -745,6 +745,14 @@ ELSEWHERE = {
         " network error",
         needs="NCCL",
     ),
+    "a call of the operating system failed in NCCL, not one of CUDA: as a rule shared memory (/dev/shm, 64"
+    " MiB in a container), locked memory or the network between its processes": LineRule(
+        r"\bunhandled system error\b(?!.{0,400}(?:out of memory|CUDA (?:host )?(?:c|m)?alloc))",
+        "NCCL: unhandled system error. Set NCCL_DEBUG=WARN for detail.",
+        "INTERNAL: NCCL operation ncclGroupEnd() failed: unhandled system error (run with NCCL_DEBUG=INFO for"
+        " details)",
+        needs="unhandled system error",
+    ),
     "another process holds the TPU, or left its lock behind: one process at a time may use it, and JAX then"
     " falls back to the CPU or stops": LineRule(
         r"TPU is already in use by (?:process|another)|libtpu(?:\.so)? (?:is )?already in use by"
