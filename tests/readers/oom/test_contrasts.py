@@ -208,3 +208,28 @@ def test_what_a_program_is_for_is_not_left_out():
 )
 def test_where_it_is_not_seen_is_told(text):
     assert f"{NOT_THERE}{text}" in _told("RAM grows with each epoch.", text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I tried a lot of things, but nothing worked for me.",
+        "Switching the optimizer and setting growth, none of these worked for me.",
+        "I went through every answer and no suggestion has worked for me.",
+        "Lowering the resolution and then clearing the session worked for me, to no avail.",
+    ],
+)
+def test_what_was_tried_in_vain_ended_nothing(text):
+    assert not any(name.startswith(ENDED_BY) for name in _told(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Switching to the second loader worked for me.",
+        "Nothing helped until I fixed it by setting the second loader up anew.",
+        "I tried growth without success, then I solved it by closing the reader.",
+    ],
+)
+def test_what_worked_after_all_is_told(text):
+    assert any(name.startswith(ENDED_BY) for name in _told(text))

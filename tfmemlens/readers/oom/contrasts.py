@@ -767,6 +767,8 @@ def _from_its_clause(sentence: str, pattern: re.Pattern[str]) -> str:
             continue
         if _BUT_NOT_THIS.search(sentence, match.end()) or _SUPPOSES.search(match[0]):
             continue
+        if _NOTHING_DID.search(sentence, match.start()):
+            continue
         start = max(
             (before.rfind(mark) + len(mark) for mark in (", ", "; ", ": ") if mark in before), default=0
         )
@@ -784,6 +786,17 @@ _BUT_NOT_THIS = regex(
     r"|\bbut\b[^.]{0,40}\bstill (?:leak|grow|fail|crash|happen|get|have|run)\w*"
 )
 """It ended something else, or for a while."""
+_NOTHING_DID = regex(
+    r"(?i)\b(?:nothing|none|neither|no (?:\w+ ){0,2}?(?:solution|fix|one|suggestion|advice|answer|workaround"
+    r"|change|setting|option|method|thing|luck|success|use|avail)s?"
+    r"|not? (?:any|a single|one)(?: \w+)?) "
+    r"(?:(?:of|from) (?:\w+ ){1,3}?)?(?:(?:has|have|had|really|actually|seems? to|seemed to|ever|yet|also|did"
+    r"|that|i|we|you|he|tried|suggested|found|above|online|there|here|else|more) ){0,4}?"
+    r"(?:work|help|fix|(?:re)?solv|chang|did|does|made)(?:e?s|e?d|ing)?\b"
+    r"(?![^.]{0,30}\b(?:until|till|except|besides|other than|apart from|but)\b)"
+    r"|\b(?:in vain|to no avail|without (?:any )?(?:success|luck|effect)|(?:no|not much) luck)\b"
+)
+"""Nothing ended it: what is told of was tried."""
 _FAILS_OTHERWISE = regex(
     r"(?i)\b(?:crash|fail|die|break)(?:e?s|e?d)?\b(?: now)? (?:in|with) (?:another|an? (?:\w+ )?"
     r"(?:new|other|different)) (?:way|manner|fashion|error|message|exception)\b"
