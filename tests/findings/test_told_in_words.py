@@ -382,3 +382,30 @@ _IN_VAIN = "I run a TensorFlow training and get OOM.\nI reduced the batch size t
 def test_a_small_card_and_a_batch_of_one_need_a_larger_one(told: str, small: bool) -> None:
     report = pipeline.explain(f"{_IN_VAIN}{told}\n")
     assert report.actions[0].remedy.text.startswith("take a GPU with more memory") is small
+
+
+FULL = "My GPU is running out of memory with a ResourceExhaustedError."
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("It happens during validation.", True),
+        ("I have 9000 images in the training set and 1000 in the validation set.", False),
+        ("There are 900 rows in my validation data.", False),
+    ],
+)
+def test_a_set_that_is_named_for_validation_is_no_evaluation_that_fails(text: str, found: bool) -> None:
+    assert ("smaller-evaluation-batch" in (slugs(f"I train a net. {text}\n{FULL}") or [])) is found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("The first time I trained it with a batch of 16, it worked. Now I get an error this time.", True),
+        ("The first time I trained it, it did not work. I get the error again.", False),
+        ("The first time I trained it, it worked.", False),
+    ],
+)
+def test_what_ran_once_and_fails_again_is_left_by_the_run_before(text: str, found: bool) -> None:
+    assert ("restart-kernel" in (slugs(f"{text}\n{FULL}") or [])) is found

@@ -57,6 +57,11 @@ _END_IT = Remedy(
     "nvidia-smi   # then: kill -9 PID; a notebook: shut its kernel down",
     slug="see-device-users",
 )
+_RUN_ONCE = Remedy(
+    "restart the runtime or kernel, or end the process of the run before, and run it once; only if that"
+    " fails, too, take a smaller batch",
+    slug="restart-kernel",
+)
 _WITHOUT_PERSISTENCE = Remedy(
     "delete the tape when the last gradient is taken, or take all gradients in one call, which needs no"
     " persistent tape",
@@ -217,6 +222,13 @@ WORK = (
         "a process of earlier, which keeps its part of the GPU as long as it lives",
         DEVICE,
         (_END_IT,),
+    ),
+    Work(
+        ("failing when run again",),
+        "what the run before left, which a notebook's kernel, or a process that has not ended, still holds:"
+        " it ran once",
+        DEVICE,
+        (_RUN_ONCE,),
     ),
     Work(
         ("a persistent tape",),

@@ -236,6 +236,7 @@ TAKING_ALL = LineRule(
 IN_EVALUATION = LineRule(
     r"(?i)\b(?:during|while|when|at|(?<!\d, )in|upon|on|end of)\b[^.\n]{0,40}"
     r"\b(?:validat(?:ion|ing)|evaluat(?:ion|ing)|predict(?:ion|ing)|inference|testing)\b"
+    r"(?![ -](?:sets?|data\w*|images?|samples?|examples?|splits?|folders?|director\w+|files?|loss|acc\w*)\b)"
     r"|\bvalidation\b[^.\n]{0,60}\bout of memory\b|\.(?:predict|evaluate)\b",
     "I get an OOM error at the time of evaluation",
     "out of memory during validation after the first epoch",

@@ -860,10 +860,15 @@ RERUN = LineRule(
     r"\b(?:errors?|OOM\w*|memory|fails?|crash\w*)\b"
     r"|\b(?:ran|runs?|work(?:s|ed)|finish(?:es|ed))\b[^.\n]{0,24}\bfirst time\b[^.\n]{0,60}"
     r"\b(?:again r[au]n|r[au]n(?:ning)?(?: \w+){0,3} (?:again|twice|(?:a )?second time)"
-    r"|re-?r[au]n(?:ning)?)\b[^.\n]{0,60}\b(?:errors?|OOM\w*|memory|fail(?:s|ed)?|crash\w*)\b",
+    r"|re-?r[au]n(?:ning)?)\b[^.\n]{0,60}\b(?:errors?|OOM\w*|memory|fail(?:s|ed)?|crash\w*)\b"
+    r"|\b(?:the|for the|at) first (?:time|run|training|attempt)\b(?![^.\n]{0,60}(?:n't|\bnot\b))"
+    r"[^.\n]{0,60}\b(?:worked|ran|was fine|trained|succeeded|went well)\b(?=[^\n]{0,160}\b(?:errors?|OOM\w*"
+    r"|memory|fail(?:s|ed)?|crash\w*)\b)(?=[^\n]{0,160}\b(?:this time|(?:second|next) (?:time|run)|re-?r[au]n"
+    r"|again)\b)",
+    "The first time I trained it, it worked. Now the same cell gives me an error this time.",
     "if I rerun the cell more than once without resetting the runtime I get this error",
     "it works fine the first time, but when I run the script again it fails",
-    needs=("run", "ran"),
+    needs=("run", "ran", "first time", "attempt"),
 )
 """What runs once, and fails when it is run again: in a notebook's process, or one after the other."""
 COMPILED_BY_XRT = LineRule(r"\bXRTCompile", "\t [[{{node XRTCompile}}]]", needs="XRTCompile")
