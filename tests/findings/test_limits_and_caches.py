@@ -272,3 +272,27 @@ def test_a_cache_in_a_file_is_no_array_of_all_samples() -> None:
     report = explained("# tf.data: ds.cache('/data/c') loads the whole dataset into memory")
     assert "cache-to-file" in slugs(report)
     assert "map-the-file" not in slugs(report)
+
+
+BESIDE = "With `ds.cache().shuffle(count)` it takes what the set has, as expected."
+
+
+@pytest.mark.parametrize(
+    ("grows", "cached"),
+    [
+        (
+            "In TensorFlow RAM grows with a shuffle buffer of tf.data that is not freed until it is killed.",
+            False,
+        ),
+        ("In TensorFlow RAM grows until it is killed where the tf.data set has not been cached.", False),
+        ("In TensorFlow RAM grows with a tf.data set until it is killed.", True),
+        ("In TensorFlow RAM grows with a cache of tf.data before the shuffle until it is killed.", True),
+    ],
+)
+def test_a_cache_of_the_case_that_is_fine_is_no_cause(grows: str, cached: bool) -> None:
+    assert ("`cache()`" in explained(f"{grows}\n\n{BESIDE}").verdict) is cached
+
+
+def test_a_cache_in_the_code_is_a_cause_whatever_else_is_named() -> None:
+    grows = "In TensorFlow RAM grows with a shuffle buffer of tf.data that is not freed until it is killed."
+    assert "`cache()`" in explained(f"{grows}\n\nds = ds.cache().shuffle(count)").verdict

@@ -716,6 +716,23 @@ def fills_no_longer(told: Surroundings) -> bool:
     return later or bool(grows and _EACH_EPOCH.search(grows.text))
 
 
+def _is_beside_what_grows(told: Surroundings, cache: Line) -> bool:
+    """Whether a sentence names the cache, where the one that tells of growth names shuffle instead, or says
+    that nothing is cached.
+    """
+    grows = told.shows("growing in words")
+    if grows is None or grows == cache or not _IN_A_SENTENCE.search(cache.text):
+        return False
+    return bool(_UNCACHED.search(grows.text)) or (
+        "shuffl" in grows.text.lower() and "cach" not in grows.text.lower()
+    )
+
+
+_IN_A_SENTENCE = regex(r"`[^`\n]*\.cache\(\s*\)[^`\n]*`")
+_UNCACHED = regex(
+    r"(?i)(?:\b(?:not|never|without|no)|n['\u2019]t)\b(?: (?:been|be|being|any|using|calling|prior))*"
+    r" `?\.?cach(?:e|ed|es|ing)\b"
+)
 _LATER_EPOCH = 3
 """The first is 1; a second may still fill what the first left."""
 
@@ -723,7 +740,7 @@ _LATER_EPOCH = 3
 def _cached(told: Surroundings) -> Iterator[Grower]:
     """tf.data's cache without a file, which fills through the first epoch, where nothing tells of a later."""
     line = next((each for each in told.code if _CACHES.search(each.text.partition("#")[0])), None)
-    if line is None or fills_no_longer(told):
+    if line is None or fills_no_longer(told) or _is_beside_what_grows(told, line):
         return
     yield Grower(
         f"`cache()` ({line.place}), which has no file to write to and so keeps every element of the data set,"
