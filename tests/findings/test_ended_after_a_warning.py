@@ -214,3 +214,17 @@ def test_a_pool_that_is_refused_little_is_full(size: str, more: str, full: bool,
     assert ("the pool is full" in report.verdict) is full
     assert ("growth" in slugs) is not full
     assert ("how, is not in this text" in report.verdict) is open_end
+
+
+def test_both_kinds_of_harmless_warnings_are_told() -> None:
+    host = "cpu_allocator_impl.cc:83] Allocation of 115605504 exceeds 10% of free system memory.\n"
+    gpu = (
+        "bfc_allocator.cc:296] Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.50GiB with"
+        " freed_by_count=0. The caller indicates that this is not a failure, but this may mean that there"
+        " could be performance gains if more memory were available.\n"
+    )
+    gone_on = "step 1000 | loss: 0.5\nstep 2000 | loss: 0.4\n"
+    both = explained(host + gpu + gone_on).verdict
+    assert "110.25 MiB" in both
+    assert "2.50 GiB" in both
+    assert "GPU's allocator" not in explained(host + gone_on).verdict

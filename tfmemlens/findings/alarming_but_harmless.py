@@ -106,8 +106,8 @@ def check(case: Case) -> Iterator[Finding]:
             return
         yield Finding(
             severity=Severity.NOTE,
-            headline=f"no failure: {granted}{_hangs(case)}",
-            evidence=(Evidence("the warning", line),),
+            headline=f"no failure: {granted}{_of_the_gpu(case)}{_hangs(case)}",
+            evidence=(Evidence("the warning", line), *_largest_of_the_gpu(case)),
             remedies=(_WHERE_IT_STANDS,) if _hangs(case) else (),
         )
         yield from _without_cuda(case)
@@ -135,6 +135,24 @@ def check(case: Case) -> Iterator[Finding]:
             yield _beside_words(case, startup[0], told)
             return
         yield from (_of_the_start(case, what, line) for what, line in startup)
+
+
+def _of_the_gpu(case: Case) -> str:
+    """What a log that has both kinds of warnings says of the other: readers fear that one more."""
+    soft = case.capture.surroundings.soft_warnings
+    if not soft:
+        return ""
+    largest = max(soft, key=lambda warning: warning.size.bytes)
+    times = f"{len(soft)} warnings" if len(soft) > 1 else "one warning"
+    return (
+        f"; {times} of the GPU's allocator (up to {human_size(largest.size)}) are no failure either: an"
+        " algorithm with less workspace was taken"
+    )
+
+
+def _largest_of_the_gpu(case: Case) -> Iterator[Evidence]:
+    if soft := case.capture.surroundings.soft_warnings:
+        yield Evidence("the GPU's warning", max(soft, key=lambda warning: warning.size.bytes).line)
 
 
 def error_in_title(told: Surroundings) -> Line | None:
