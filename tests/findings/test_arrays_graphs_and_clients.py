@@ -194,3 +194,27 @@ def test_a_request_above_the_whole_gpu_is_no_matter_of_a_part(rows: str, own: bo
         f"Resource exhausted: OOM when allocating tensor with shape[{rows}]"
     )
     assert bool(found(text, "limit-of-your-own")) is own
+
+
+STEP_OF_KERAS = """\
+  File "/env/site-packages/keras/engine/training_generator.py", line 217, in {call}
+    class_weight=class_weight)
+  File "/env/site-packages/tensorflow/python/client/session.py", line 1439, in __call__
+    run_metadata_ptr)
+tensorflow.python.framework.errors_impl.InternalError: Dst tensor is not initialized.
+     [[{{{{node {node}}}}}]]
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "node", "smaller"),
+    [
+        ("fit_generator", "conv_7/kernel/read", True),
+        ("predict_generator", "conv_7/kernel/read", False),
+    ],
+)
+def test_a_weight_without_room_in_a_training_step_asks_for_a_smaller_batch(call, node, smaller) -> None:
+    report = explained("Traceback (most recent call last):\n" + STEP_OF_KERAS.format(call=call, node=node))
+    found = [action.remedy.slug for action in report.actions]
+    assert ("smaller-batch" in found) is smaller
+    assert ("growth" in found) is not smaller

@@ -483,7 +483,9 @@ def _remedies(case: Case, moment: Moment, of_pool: bool) -> Iterator[Remedy]:
         yield from remedies.offered(case, moment, "smaller-batch")
     if in_a_step and _in_float32(given) < _MUCH:
         yield users
-    if not (of_directml or of_model) and _of_full_pool(case, moment):
+    if of_model and _copied_in_training(moment):
+        yield _SMALLER_STEP
+    elif not (of_directml or of_model) and _of_full_pool(case, moment):
         yield _LESS_AT_ONCE
     elif not (of_directml or helps):
         yield Remedy(
@@ -567,6 +569,22 @@ def _is_filled(moment: Moment) -> bool:
     return bool(books.in_use and books.limit and books.in_use.bytes >= _FILLED * books.limit.bytes)
 
 
+def _copied_in_training(moment: Moment) -> bool:
+    """Whether a weight that is read found no room in a step of Keras's training: the step filled the device,
+    and that from its pool, which a pool that grows leaves as full.
+    """
+    failed = moment.request.failed if moment.request else None
+    if failed is None or failed.kind is not RequestKind.COPY or failed.shape is not None:
+        return False
+    return any(frame.name in _TRAINS for frame in failed.frames)
+
+
+_TRAINS = frozenset({"fit", "fit_generator", "train_on_batch"})
+_SMALLER_STEP = Remedy(
+    "then train with a smaller batch, or smaller inputs: the weight that found no room is small as a rule,"
+    " and what a step makes of its batch fills the device",
+    slug="smaller-batch",
+)
 _LESS_AT_ONCE = Remedy(
     "give it less at once: fewer or smaller images (rows, sequences), in batches and not as one array",
     slug="smaller-input",
