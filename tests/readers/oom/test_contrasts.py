@@ -233,3 +233,16 @@ def test_what_was_tried_in_vain_ended_nothing(text):
 )
 def test_what_worked_after_all_is_told(text):
     assert any(name.startswith(ENDED_BY) for name in _told(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "compared"),
+    [
+        ("With growth it fails. With a smaller image none of the answers here work.", False),
+        ("With growth it fails. With a smaller image it works.", True),
+    ],
+)
+def test_what_does_not_work_is_no_side_of_a_comparison(text, compared):
+    collector = ContrastCollector()
+    collector.observe(Line(1, text))
+    assert (collector.compared() is not None) is compared

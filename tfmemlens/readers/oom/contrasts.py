@@ -933,6 +933,8 @@ def _poles(parts: list[str]) -> list[tuple[str, bool | None]]:
         before = next((pole for pole in reversed(own) if pole is not None), None)
         if _CONTRARY.match(part) and before is not None:
             own.append(not before)
+        elif _NOTHING_DID.search(part):
+            own.append(True)
         elif _WORKS.search(part):
             own.append(False)
         else:
