@@ -186,8 +186,9 @@ _HELP = {
         slug="more-shared-memory",
     ),
     "cloud service's quota": Remedy(
-        "ask for a larger quota of this kind of machine in this region, or take a kind or a region that the"
-        " project may use; smaller batches change nothing",
+        "where it counts requests, send fewer at a time and try again after a pause that grows; else take"
+        " another region, model or kind of machine that the project may use, or ask for a larger quota. A"
+        " device's memory has no part in it",
         slug="larger-quota",
     ),
     "NaN or infinite": FIND_THE_NAN,
@@ -575,6 +576,7 @@ def _of_a_lock(case: Case, what: str, line: Line) -> str:
     return _NO_SHARED_MEMORY if what == _DISK and near and _ERRNO.search(line.text) else what
 
 
+_NAMES_NO_FILE = regex(r"\[Errno 28\][^\n:]*\Z")
 _SHUT_DOWN = "CUDA was shut down while TensorFlow still asked it"
 
 
@@ -582,6 +584,8 @@ def _without_consequences(told: Sequence[tuple[str, Line]]) -> Iterator[tuple[st
     """The failures without a shutdown of CUDA below another one, which ended the process."""
     for what, line in told:
         others = [at for other, at in told if other != what and at.source == line.source]
+        if what == _DISK and _NAMES_NO_FILE.search(line.text) and _NO_SHARED_MEMORY in dict(told):
+            continue  # the same error, whose other line says what was full
         if not (_SHUT_DOWN in what and any(at.number < line.number for at in others)):
             yield what, line
 
@@ -627,8 +631,19 @@ _MADE_BY_XLA = Remedy(
 )
 
 
+_CUDNN_OF_JAX = Remedy(
+    "take JAX's wheels that bring their own cuDNN, and let no older copy come first on the library path; or"
+    " install a cuDNN at least as new as the one that the message names; or a jaxlib that was built for the"
+    " one that is there",
+    'unset LD_LIBRARY_PATH; pip install -U "jax[cuda12]"',
+    slug="matching-driver",
+)
+
+
 def _of_xla(remedy: Remedy, line: Line) -> Remedy:
-    """What helps where the message names the kernel already, and it is XLA's own."""
+    """What helps where JAX found another cuDNN, or where the message names a kernel of XLA's own."""
+    if "JAX was built against" in line.text and remedy.slug == "matching-driver":
+        return _CUDNN_OF_JAX
     match = _FUSED.search(line.text)
     if match is None or remedy.slug != "blocking-launches":
         return remedy

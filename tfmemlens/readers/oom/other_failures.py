@@ -336,19 +336,25 @@ ELSEWHERE = {
     "the shared memory between worker processes (/dev/shm) was too small": LineRule(
         r"out of shared memory\b|insufficient shared memory|creating shared memory segment"
         r"|unable to (?:open shared memory object|write to file </torch_)"
+        r"|\bNo space left on device\W{1,4}joblib will operate in serial mode"
         r"|\bposix_fallocate failed\b.{0,20}\bNo space left\b|/dev/shm/[^\n]{0,80}\bNo space left\b",
         "RuntimeError: DataLoader worker (pid 4242) is killed by signal: Bus error. It is possible that"
         " dataloader's workers are out of shared memory. Please try to raise your shared memory limit.",
         "Error while creating shared memory segment /dev/shm/nccl-xUVtzy (size 9637888)",
         "include/shm.h:28 NCCL WARN Call to posix_fallocate failed : No space left on device",
-        needs=("shared memory", "posix_fallocate", "/dev/shm/"),
+        "UserWarning: [Errno 28] No space left on device.  joblib will operate in serial mode",
+        needs=("shared memory", "posix_fallocate", "/dev/shm/", "serial mode"),
     ),
     "a cloud service's quota of requests or machines was used up": LineRule(
         r"[Qq]uota (?:exceeded for quota|failure\b)|exceed(?:s|ed)? quota limits?|\b429 (?:RESOURCE_EXHAUSTED"
         r"|Resource (?:has been )?exhausted)|exceeds the allowed maximum of \d+ [A-Z]"
+        r"|\b429\b[^\n]{0,60}\b[Qq]uota\b|\b[Qq]uota\b[^\n]{0,60}\b429\b|\bexceeded your current quota\b"
+        r"|\bdetails ?= ?\"[^\n\"]{0,80}\b[Qq]uota\b|\(e\.g\. check quota\)"
         r"|\bgoogle\.rpc\.QuotaFailure",
         "google.api_core.exceptions.ResourceExhausted: 429 RESOURCE_EXHAUSTED: The following quota metrics"
         " exceed quota limits: custom_model_training_nvidia_t4_gpus",
+        "google.api_core.exceptions.ResourceExhausted: 429 Quota exceeded for base_model: chat",
+        '\tdetails = "Resource has been exhausted (e.g. check quota)."',
         "ResourceExhaustedError: Quota exceeded for quota metric 'Requests' of service"
         " 'aiplatform.googleapis.com'",
         '"message": "Quota failure for project lab-1. The request for 4 T4 accelerators exceeds the allowed'
@@ -396,10 +402,11 @@ ELSEWHERE = {
         needs="libdevice",
     ),
     "the disk quota was used up": LineRule(
-        r"(?<!Memory )[Qq]uota exceeded",
+        r"\b(?i:dis[ck]|storage|home|file|user|group|block|inode) quota exceeded\b"
+        r"|\[Errno 122\]|(?<!Memory )(?<!429 )(?<!\")\b[Qq]uota exceeded(?! for\b)[^\n]{0,40}[/\\]\w",
         "ResourceExhaustedError: /scratch/data.tf-data_0.lockfile; Disk quota exceeded",
         "OSError: [Errno 122] Disk quota exceeded: '/scratch/ckpt'",
-        needs="uota exceeded",
+        needs=("uota exceeded", "errno 122"),
     ),
     "another run holds the file of tf.data's `cache(filename)`": LineRule(
         r"concurrent caching iterator running|cache lockfile already exists",
@@ -637,10 +644,12 @@ ELSEWHERE = {
         needs="POSIX_FILE_DESCRIPTOR",
     ),
     CUDNN_VERSION: LineRule(
-        r"Loaded runtime CuDNN library: .* but source was compiled with",
+        r"Loaded runtime CuDNN library: .* but source was compiled with"
+        r"|\bFound cuDNN version \d+, but JAX was built against version \d+",
         "Loaded runtime CuDNN library: 7.1.4 but source was compiled with: 7.6.0.  CuDNN library major and"
         " minor version needs to match or have higher minor version in case of CuDNN 7.0 or later version.",
-        needs="Loaded runtime CuDNN",
+        "CUDA backend failed to initialize: Found cuDNN version 8700, but JAX was built against version 8905",
+        needs=("loaded runtime cudnn", "found cudnn version"),
     ),
     "the driver let this process start on no GPU: as a rule another process has it for itself (the compute"
     " mode Exclusive_Process), or the number is of none that this process may use": LineRule(
