@@ -282,8 +282,8 @@ KILLED = LineRule(
     r"|\A\s*[a-z]{0,4}sh: (?i:killed)\b|\A(?:# )?\s*Killed: 9\s*\Z"
     r"|\d.{0,80}(?:\.{3}|\u2026) ?Killed\s*\Z"
     r"|DataLoader worker \(pid(?:\(s\))? [\d, ]{1,60}\) (?:is killed by signal: Killed|exited unexpectedly)"
-    r"|\A(?:\[\d+\] +\d+"
-    r" +|# )?(?i:killed)(?:\s+\S*python\b.*)?\s*\Z|\A\s{1,12}Killed\s*\Z"
+    r"|\A(?:\[\d{1,4}\](?:\s{0,8}[+-])?\s{1,8}(?:\d{2,8}\s{1,8})?"
+    r"|# )?(?i:killed)(?:\s+(?:\w+=\S*\s+)*\S*python[\d.]*\s.*)?\s*\Z|\A\s{1,12}Killed\s*\Z"
     rf"|{SHELLS_LINE}",
     "Out of memory: Kill process 8123 (python3) score 891",
     "exited with exit code 137",
@@ -317,6 +317,8 @@ KILLED = LineRule(
     "51207 Killed                  CONFIG=pod.py python -m train --steps=9",
     "./run.sh:  41: 20117 killed              python3 main.py --steps=1000",
     "zsh: killed     python train.py",
+    "[1]    4242 killed     python3 convert.py --model ssd",
+    "[2]+  Killed                  CUDA_VISIBLE_DEVICES=0 python train.py",
     "task 5 exited: Container was OOM killed by the kernel (exit 137)",
     "RuntimeError: DataLoader worker (pid(s) 1235) exited unexpectedly",
     "RuntimeError: DataLoader worker (pid 1235) is killed by signal: Killed.",
