@@ -1009,6 +1009,8 @@ def _remedies(
         return
     where = whose(case, line)
     host = where == HOST
+    if situation(case).program == "Triton" and grows is None and not host:
+        yield remedies.FEWER_INSTANCES
     if host and only_killed(line) and grows is None and told.shows(_NOTHING_LOGGED):
         yield _WHO_ENDED_IT
         return

@@ -6,6 +6,8 @@ from tfmemlens.readers.oom.rules import LineRule
 
 PROGRAM = LineRule(
     r"(?P<value>\borg\.tensorflow\b|\bSavedModelBundle\b|\b(?:TF|[Tt]ensor[Ff]low)[- ][Jj]ava\b"
+    r"|\bJava [Tt]ensor[Ff]low\b|\btensorflow-core-(?:platform|api|native)\b"
+    r"|\bTensor[Ff]low (?:for|in|with) Java\b|\bTensor[Ff]low(?:'s)? [\d.]{1,9} ?/ ?Java\b"
     r"|\bSpring ?[Bb]oot\b|\bai\.djl\.|\bDJL\b|\bDeep Java Library\b"
     r"|\.runner\(\)\.(?:feed|fetch|addTarget)\(|\bTensors?\.create\((?:new |\w+[,)])"
     r"|\bT(?:Float(?:16|32|64)|Int(?:32|64)|Uint8|String|Bool)\.(?:tensorOf|scalarOf|vectorOf)\("
@@ -14,8 +16,10 @@ PROGRAM = LineRule(
     r"|\bNewSession\(|(?<!tf\.)\bSessionOptions\b|\b_?session_?->(?:Create|Close)\("
     r"|(?<![.\w])TF_(?:SessionRun|NewSession|LoadSessionFromSavedModel)\b(?!\+| ?\(\))"
     r"|\blibtensorflow[-_](?:cpu|gpu)\b"
+    r"|(?:(?<=\bin )|(?<=\busing ))(?:the )?(?:[Tt]ensor[Ff]low )?C\+\+ API\b"
     r"|Running gRPC ModelServer|\btensorflow_serving/|servable version|\btensorflow/serving:"
-    r"|\b(?i:tritonserver|Triton[- ](?:Inference[- ])?Server|TensorRT Inference Server|TRTIS)\b"
+    r"|\b(?i:tritonserver|Triton[- ](?:Inference[- ])?Server|TensorRT Inference Server|TRTIS"
+    r"|Triton (?:container|Information))\b"
     r"|\bconfig\.pbtxt\b"
     r"|\btensorflow_(?:savedmodel|graphdef)\b"
     r"|\bTFS\b(?! ?[=:(\[])|\bTF ?Serving\b|\btf[- ]?serving\b(?!\.)|\b[Tt]ensor[Ff]low[- ][Ss]erving\b"
@@ -38,6 +42,10 @@ PROGRAM = LineRule(
     "    at Object.kernelFunc (/app/node_modules/@tensorflow/tfjs-node-gpu/dist/Relu.js:33:24)",
     "C API: TF_SessionRun takes the process down",
     "libtensorflow-cpu-windows 2.4.0, called from our program",
+    "a leak of tensorflow-core-platform-gpu 0.4",
+    "the Java TensorFlow library grows",
+    "OOM in the C++ API",
+    "Triton container 22.04",
     'status = session->Run({{"input:0", img}}, {"out:0"}, {}, &outputs);',
     "TF_CHECK_OK(session.Run({{x, values}}, {out}, &outputs));",
     "Successfully loaded servable version {name: ocr version: 7}",
@@ -74,6 +82,8 @@ PROGRAM = LineRule(
         "org.tensor",
         "savedmodelb",
         "java",
+        "flow-core-",
+        "c++ api",
         "spring",
         "djl",
         "runner().",
@@ -145,6 +155,11 @@ _NAMES = (
             "tf-java",
             "tensorflow java",
             "tensorflow-java",
+            "java tensorflow",
+            "tensorflow-core-",
+            "tensorflow for java",
+            "tensorflow in java",
+            "tensorflow with java",
             "spring",
             "ai.djl.",
             "djl",
@@ -179,6 +194,8 @@ _NAMES = (
             "triton-server",
             "triton-inference",
             "triton inference",
+            "triton container",
+            "triton information",
             "tensorrt inference",
             "trtis",
             "config.pbtxt",
@@ -201,6 +218,10 @@ _NAMES = (
             "tf_newsession",
             "tf_loadsession",
             "libtensorflow",
+            "the c++ api",
+            "the tensorflow c++ api",
+            "tensorflow c++ api",
+            "c++ api",
         ),
         "C++",
     ),

@@ -696,6 +696,7 @@ _WORDS = Words(
     "TFServing", "TF Serving", "tf-serving", "w/serving:", "ow-serving", "ow Serving", "ow serving",
     "reticulate", "->Run(", "SavedModelB", ".runner()", "ensor.create(", "ensors.create(",
     ".tensorOf(", ".scalarOf(", ".vectorOf(", "TF Java", "TF-Java", "ow Java", "ow-java", "ow java",
+    "Java T", "Java t", "ow-core-", "ow for Java", "ow in Java", "ow with Java", "/ Java", "/Java", "C++ API",
     "NewSession(", "SessionOptions", "ession->", "ession_->",
     "TF_Session", "TF_NewS", "TF_LoadS", "ibtensorflow", "Spring", "ai.djl", "DJL", "Deep Java",
     "WSL", "microsoft-standard", "Tegra", "tegra", "Jetson", "jetson", "JETSON",
