@@ -12,7 +12,10 @@ _HEAD = regex(
     r"(?i)\A\W*@?(?P<name>[\w-]{2,40}) (?:(?:commented|replied|wrote|answered|added a comment|opened)\b"
     r"|\W{1,3} (?:comment|description|reply|answer)\b)"
 )
-_ADVISES = regex(r"(?i)\byou(?:r|'ll|'d)?\b|(?:\A|[.:!`] )\W*(?:just )?(?:try|add|set|use|put|export|run) ")
+_ADVISES = regex(
+    r"(?i)\byou(?:r|'ll|'d)?\b|(?:\A|[.:!`] )\W*(?:just )?(?:try|add|set|use|put|export|run) "
+    r"|[\u628a\u5c06][^\n\u3002\uff0c]{1,20}(?:\u6539|\u8c03|\u8bbe|\u53bb\u6389|\u964d)|\u5efa\u8bae|\u8bd5\u8bd5|\u8bd5\u4e00\u8bd5|[\u4f60\u60a8]"
+)
 _HELPED = regex(
     r"(?i)\b(?:(?:get|got|getting|work\w*) a?round (?:it|this|that)|workaround|solved|resolved|fixed"
     r"|(?:works?|worked) for me|(?:this|that|it|which) (?:helped|works|worked|did the trick))\b"
