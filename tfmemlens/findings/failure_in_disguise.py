@@ -64,7 +64,7 @@ def check(case: Case) -> Iterator[Finding]:
         size = f" ({human_size(failed.size)} asked)" if failed.size else ""
         if failed.shape is not None and not is_constant_of_graph(failed):
             size = f" ({tensor_text(moment)})"
-        full = _filled_by_itself(_own_pool(case, moment)) or _of_ranks(case, failed)
+        full = _filled_by_itself(case, _own_pool(case, moment)) or _of_ranks(case, failed)
         full = full or _of_jax(case, failed) or _piled_up(case, failed) or _beside_warnings(case, moment)
         alone = "" if full else _open_end(case, moment)
         yield Finding(
@@ -240,14 +240,14 @@ def _own_pool(case: Case, moment: Moment) -> DeviceUse | None:
     return full_device(case)
 
 
-def _filled_by_itself(use: DeviceUse | None) -> str:
+def _filled_by_itself(case: Case, use: DeviceUse | None) -> str:
     """Who most likely filled a device of which a table shows hardly anything left."""
     if use is None or use.used is None or use.total is None:
         return ""
-    return (
-        f"; {use.line.place} shows {human(use.used.bytes)} of {human(use.total.bytes)} in use, most likely by"
-        " TensorFlow's own pool, which takes nearly all of a GPU at its start"
-    )
+    full = f"; {use.line.place} shows {human(use.used.bytes)} of {human(use.total.bytes)} in use"
+    if several := case.capture.surroundings.shows("side by side"):
+        return f"{full}, most likely by what the text runs on it side by side ({several.place})"
+    return f"{full}, most likely by TensorFlow's own pool, which takes nearly all of a GPU at its start"
 
 
 def _of_ranks(case: Case, failed: FailedRequest) -> str:
@@ -423,7 +423,7 @@ def _remedies(case: Case, moment: Moment, of_pool: bool) -> Iterator[Remedy]:
         yield from _of_own_pool(case)
         return
     if _of_nccl(moment.request.failed) and framework_of(case) == TENSORFLOW:
-        yield from (each for each in _of_own_pool(case) if each.slug != "fewer-processes")
+        yield from (each for each in _of_own_pool(case, of_nccl=True) if each.slug != "fewer-processes")
         yield Remedy(
             "see whether another process holds one of the devices", "nvidia-smi", slug="see-device-users"
         )
@@ -664,13 +664,13 @@ def _of_full_pool(case: Case, moment: Moment) -> bool:
     return of_pool and framework_of(case) == TENSORFLOW
 
 
-def _of_own_pool(case: Case) -> Iterator[Remedy]:
+def _of_own_pool(case: Case, *, of_nccl: bool = False) -> Iterator[Remedy]:
     """Leave some of the device to the driver, to NCCL and to other processes of the program."""
     helps = case.capture.surroundings.shows("growth helps")
     known = f" (with that it works, by {helps.place})" if helps else ""
     yield Remedy(
-        "let TensorFlow grow its pool in every process, before it makes a strategy or the first tensor, so"
-        f" that the driver and NCCL find memory{known}",
+        "let TensorFlow grow its pool in every process, from its very start, so that the driver"
+        f"{' and NCCL find' if of_nccl else ' finds'} memory{known}",
         code_snippets.growth(case.api),
         slug="growth",
     )
@@ -680,7 +680,8 @@ def _of_own_pool(case: Case) -> Iterator[Remedy]:
         slug="smaller-fraction",
     )
     yield Remedy(
-        "start one process for each GPU of a machine: a second one on the same GPU finds nothing",
+        "start one process for each GPU of a machine; where several must share one, their limits together"
+        " have to stay below it: each takes some hundred MiB beside its pool",
         slug="fewer-processes",
     )
 

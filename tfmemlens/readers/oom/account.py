@@ -314,7 +314,7 @@ _CIRCUMSTANCES = {
     "side by side": regex(
         r"(?i)\bconcurrent\w*|\bsimultaneous\w*|\bin parallel\b|\bat the same time\b|\bsecond process\b"
         r"|\bother process\w*"
-        r"|\b(?:two|several|multiple) (?:\w+ )?(?:scripts|processes|programs|predictions)\b"
+        r"|\b(?:two|several|multiple) (?:\w+ )?(?:scripts|process(?:es)?|programs|predictions)\b"
     ),
     "training under a strategy": regex(
         r"(?s)\A(?=.*\b(?:[Ii]|[Ww]e|my|[Uu]sing|use[ds]?|with|under|[Ww]hen|[Tt]rain\w*)\b"
