@@ -336,6 +336,9 @@ def _remedies(
             slug="narrower-layer",
         )
         return
+    if situation(case).tool:
+        yield remedies.LIGHTER_MODEL
+        return
     if what is Weight.DENSE and inputs > units and (flattened(inputs) or inputs >= _FLATTENED):
         yield Remedy(
             "pool before the layer: global average pooling leaves only the channels as inputs",

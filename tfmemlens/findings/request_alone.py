@@ -439,9 +439,13 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
         yield _BLOCKS
     owner = moment.request.owner
     full = finds_a_full_device(case, moment)
+    own_pool = bool(_by_the_map(moment))
     of_model = owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
     assigned = ASSIGNS.match(moment.request.failed.kernel or "") is not None
-    if full and (of_model or assigned or is_weight(moment.request)):
+    of_weight = of_model or assigned or is_weight(moment.request)
+    if own_pool and of_weight and situation(case, moment).tool:
+        yield remedies.LIGHTER_MODEL
+    elif full and of_weight and not own_pool:
         yield Remedy(
             "so small a weight finds no room only where the device is full already: see what holds it before"
             " your run starts (another process, an earlier model in a notebook's kernel), and end that",

@@ -482,6 +482,12 @@ SMALLER_MODEL = Remedy(
     " smaller batch shrinks",
     slug="smaller-model",
 )
+LIGHTER_MODEL = Remedy(
+    "take a lighter model or a lower resolution in the program's own settings: this is a weight or a copy of"
+    " one, which no smaller batch shrinks; where they offer it, let the optimizer's slots lie in host RAM",
+    slug="smaller-model",
+)
+"""Of a program that its user configures, and whose layers are not theirs to change."""
 FEWER_COMPILERS = Remedy(
     "let fewer compilers run at once (each may take 2 GB and more), or add swap; or install what is published"
     " (a wheel, an image), and build nothing",

@@ -284,7 +284,8 @@ A_TOOL = LineRule(
     r"(?i)\b(?:star-?dist\w*|deeplabcut|dlc|alphafold\w*|colabfold\w*|spleeter|demucs|deepspeech|rasa"
     r"|cellpose"
     r"|nnu-?net|sleap|deepvariant|chemprop|tensor2tensor|t2t-\w+|model_main(?:_tf2)?"
-    r"|object[ _]detection(?: api)?|pipeline\.config|deepfacelab|faceswap|style-?gan\w*|openpi|maxtext|easylm"
+    r"|object[ _]detection(?: api)?|pipeline\.config|deepfacelab\w*|faceswap|style-?gan\w*|openpi"
+    r"|maxtext|easylm"
     r"|run_(?:classifier|squad|pretraining)"
     r"|matterport|mask[_ ]?r-?cnn|darkflow|magenta|openfold|rfdiffusion|scvi|basenji)\b",
     "I train a StarDist model in 3D",
