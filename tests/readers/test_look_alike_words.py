@@ -139,3 +139,18 @@ def test_a_cudnn_that_jax_was_not_built_for() -> None:
     assert "cuDNN's version is not the one" in _told(found)
     assert "JAX's wheels" in _actions(found)
     assert "cuDNN's version" not in _told("CUDA backend failed to initialize: no device")
+
+
+def test_growth_to_an_end_is_no_pool() -> None:
+    grows = "In each round the GPU memory is not released and {}."
+    assert "own pool" not in _told(grows.format("keeps increasing until an exception comes"))
+    assert "pool of TensorFlow's own" not in _told(grows.format("keeps increasing until it crashes"))
+    stays = "GPU memory is not released after the session is closed."
+    assert "keeps the pool until its process ends" in _actions(stays)
+
+
+def test_models_side_by_side_come_not_one_after_another() -> None:
+    assert "what Keras keeps of the models before" not in _told(
+        "Running many models at the same time gives OOM."
+    )
+    assert "what Keras keeps of the models before" in _told("Training many models in a loop gives OOM.")

@@ -203,10 +203,13 @@ def told_again(case: Case) -> Iterator[Grower]:
         line = told.shows(f"again at each {unit}")
         if unit == "trial" and not told.shows("searching") and any(map(told.shows, _OF_A_CALL)):
             continue  # a try, and none of a tuner
+        if unit == "model" and line and _AT_ONCE.search(line.text):
+            continue  # side by side, and not one after another
         if line and (grows or unit in ONE_AFTER_ANOTHER or told.shows("failing late")):
             yield answer(case, line)
 
 
+_AT_ONCE = regex(r"(?i)\bsimultaneous\w*|\bconcurrent\w*|\bat (?:the same time|once)\b|\bin parallel\b")
 _OF_A_CALL = tuple(f"again at each {unit}" for unit in ("prediction", "request", "episode"))
 
 

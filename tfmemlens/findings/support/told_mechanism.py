@@ -141,6 +141,10 @@ _SEE_WHO = Remedy(
     slug="see-device-users",
 )
 _LEAST_FREE = 0.3
+_UNTIL_IT_FAILS = regex(
+    r"(?i)\b(?:increas|grow|ris|accumulat|climb)\w*\b[^.\n]{0,40}\buntil\b[^.\n]{0,40}"
+    r"\b(?:exceptions?|errors?|OOM|crash\w*|fail\w*|out of memory|runs out|exhaust\w*|killed|dies)\b"
+)
 _TO_THE_END = Remedy(
     "that alone is no leak: TensorFlow keeps the pool until its process ends, and uses it again until then."
     " Where another program needs it, do this part in a process of its own, or end the notebook's kernel",
@@ -345,8 +349,8 @@ def _mechanisms(case: Case) -> Iterator[Grower]:
         what, remedies = _OF_CIRCUMSTANCES["shuffling"]
         yield Grower(f"{what} ({line.place})", line, remedies, fact="shuffling")
     line = told.shows("kept in words")
-    if growing and line and growing.number != line.number:
-        line = None  # told of growth elsewhere: what is kept is no pool
+    if growing and line and (growing.number != line.number or _UNTIL_IT_FAILS.search(line.text)):
+        line = None  # told of growth elsewhere, or to an end: what is kept is no pool
     again = any(told.shows(f"again at each {unit}") for unit in _UNITS)
     if line and not again and told.shows("host RAM in words") and not told.shows("device memory in words"):
         yield Grower(
