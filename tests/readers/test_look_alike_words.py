@@ -49,6 +49,7 @@ def test_a_quota_that_nobody_names_is_no_disk() -> None:
 def test_a_semaphore_lies_in_shared_memory() -> None:
     warned = "UserWarning: [Errno 28] No space left on device.  joblib will operate in serial mode"
     assert "(/dev/shm) was too small" in _told(f"OSError: [Errno 28] No space left on device\n{warned}")
+    assert "(/dev/shm) was too small" in _told("SemLock(OSError: [Errno 28] No space left on device")
     saved = "OSError: [Errno 28] No space left on device: 'weights.h5'"
     assert "the disk was full" in _told(saved)
 
@@ -77,6 +78,8 @@ def test_another_job_that_was_killed_or_ended() -> None:
         ("built with tensorflow-core-platform-gpu:0.4.0", "Java"),
         ("Are you using the Triton container?", "Triton"),
         ("Out of memory in the C++ API", "C++"),
+        ("The GPU's memory stays with our Java program", "Java"),
+        ("YARN killed the Java process of Spark", None),
         ("consider the C++ shape function of this op", None),
         ("the Triton GEMM fusion of XLA ran out of memory", None),
         ("a platform for tensorflow, not JavaScript", None),

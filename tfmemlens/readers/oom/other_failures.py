@@ -336,6 +336,7 @@ ELSEWHERE = {
     "the shared memory between worker processes (/dev/shm) was too small": LineRule(
         r"out of shared memory\b|insufficient shared memory|creating shared memory segment"
         r"|unable to (?:open shared memory object|write to file </torch_)"
+        r"|\bSemLock\b[^\n]{0,40}\bNo space left\b"
         r"|\bNo space left on device\W{1,4}joblib will operate in serial mode"
         r"|\bposix_fallocate failed\b.{0,20}\bNo space left\b|/dev/shm/[^\n]{0,80}\bNo space left\b",
         "RuntimeError: DataLoader worker (pid 4242) is killed by signal: Bus error. It is possible that"
@@ -343,7 +344,7 @@ ELSEWHERE = {
         "Error while creating shared memory segment /dev/shm/nccl-xUVtzy (size 9637888)",
         "include/shm.h:28 NCCL WARN Call to posix_fallocate failed : No space left on device",
         "UserWarning: [Errno 28] No space left on device.  joblib will operate in serial mode",
-        needs=("shared memory", "posix_fallocate", "/dev/shm/", "serial mode"),
+        needs=("shared memory", "posix_fallocate", "/dev/shm/", "serial mode", "semlock"),
     ),
     "a cloud service's quota of requests or machines was used up": LineRule(
         r"[Qq]uota (?:exceeded for quota|failure\b)|exceed(?:s|ed)? quota limits?|\b429 (?:RESOURCE_EXHAUSTED"

@@ -7,6 +7,7 @@ from tfmemlens.readers.oom.rules import LineRule
 PROGRAM = LineRule(
     r"(?P<value>\borg\.tensorflow\b|\bSavedModelBundle\b|\b(?:TF|[Tt]ensor[Ff]low)[- ][Jj]ava\b"
     r"|\bJava [Tt]ensor[Ff]low\b|\btensorflow-core-(?:platform|api|native)\b"
+    r"|(?:(?<=\bour )|(?<=\bmy )|(?<=\ba ))Java (?:programm?|app(?:lication)?|service)\b"
     r"|\bTensor[Ff]low (?:for|in|with) Java\b|\bTensor[Ff]low(?:'s)? [\d.]{1,9} ?/ ?Java\b"
     r"|\bSpring ?[Bb]oot\b|\bai\.djl\.|\bDJL\b|\bDeep Java Library\b"
     r"|\.runner\(\)\.(?:feed|fetch|addTarget)\(|\bTensors?\.create\((?:new |\w+[,)])"
@@ -156,6 +157,9 @@ _NAMES = (
             "tensorflow java",
             "tensorflow-java",
             "java tensorflow",
+            "java prog",
+            "java app",
+            "java service",
             "tensorflow-core-",
             "tensorflow for java",
             "tensorflow in java",
