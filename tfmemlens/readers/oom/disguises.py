@@ -406,7 +406,9 @@ _ANOTHER_REASON = regex(
     r"\bCUDA_ERROR_(?!OUT_OF_MEMORY|UNKNOWN)[A-Z_]{4,40}\b"
     r"|\b(?:cuda|hip)Error(?!OutOfMemory|MemoryAlloc|Unknown)[A-Z]\w{3,40}\b|\bdevice-side assert triggered\b"
 )
-_NAMES_MEMORY = regex(r"(?i)out[ _]{0,2}of[ _]{0,2}memory|MemoryAllocation|Dst tensor|alloc_failed")
+_NAMES_MEMORY = regex(
+    r"(?i)unified memory|out[ _]{0,2}of[ _]{0,2}memory|MemoryAllocation|Dst tensor|alloc_failed"
+)
 _BY_THEIR_HEADS = ("copy", "library", "host", "driver", "output")
 """Failures whose head alone is read as one of memory, whatever stands behind its colon."""
 _CUT = regex(r"\bUnable to allocate\W*\Z")

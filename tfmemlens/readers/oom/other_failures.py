@@ -349,7 +349,8 @@ ELSEWHERE = {
     "a cloud service's quota of requests or machines was used up": LineRule(
         r"[Qq]uota (?:exceeded for quota|failure\b)|exceed(?:s|ed)? quota limits?|\b429 (?:RESOURCE_EXHAUSTED"
         r"|Resource (?:has been )?exhausted)|exceeds the allowed maximum of \d+ [A-Z]"
-        r"|\b429\b[^\n]{0,60}\b[Qq]uota\b|\b[Qq]uota\b[^\n]{0,60}\b429\b|\bexceeded your current quota\b"
+        r"|(?:: |HTTP |[Cc]ode[= :]{1,3}|[Ss]tatus[= :]{1,3})429\b[^\n]{0,60}\b[Qq]uota\b"
+        r"|\b429 Quota exceeded\b|\b[Qq]uota exceeded\b[^\n]{0,60}\b429\b|\bexceeded your current quota\b"
         r"|\bdetails ?= ?\"[^\n\"]{0,80}\b[Qq]uota\b|\(e\.g\. check quota\)"
         r"|\bgoogle\.rpc\.QuotaFailure",
         "google.api_core.exceptions.ResourceExhausted: 429 RESOURCE_EXHAUSTED: The following quota metrics"

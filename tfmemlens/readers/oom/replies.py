@@ -14,7 +14,8 @@ _HEAD = regex(
 )
 _ADVISES = regex(
     r"(?i)\byou(?:r|'ll|'d)?\b|(?:\A|[.:!`] )\W*(?:just )?(?:try|add|set|use|put|export|run) "
-    r"|[\u628a\u5c06][^\n\u3002\uff0c]{1,20}(?:\u6539|\u8c03|\u8bbe|\u53bb\u6389|\u964d)|\u5efa\u8bae|\u8bd5\u8bd5|\u8bd5\u4e00\u8bd5|[\u4f60\u60a8]"
+    r"|[\u628a\u5c06][^\n\u3002\uff0c]{1,20}(?:\u6539|\u8c03|\u8bbe|\u53bb\u6389|\u964d)"
+    r"|\u5efa\u8bae|\u8bd5\u8bd5|\u8bd5\u4e00\u8bd5|[\u4f60\u60a8]"
 )
 _HELPED = regex(
     r"(?i)\b(?:(?:get|got|getting|work\w*) a?round (?:it|this|that)|workaround|solved|resolved|fixed"
