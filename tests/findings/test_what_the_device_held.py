@@ -135,6 +135,11 @@ def test_a_product_with_a_vocabulary_is_logits(name: str, classes: int, fires: b
     assert ("part-of-positions" in slugs(report)) is fires
 
 
+def test_what_leads_a_shape_counts_no_classes() -> None:
+    report = failing("probes (49152, 3), particles=40000", STEP, 49152 * 3 * 40000 * 4)
+    assert "logits" not in report.verdict and "49,152 x 3" in report.verdict
+
+
 def test_waiting_batches_are_told_where_the_code_shows_them() -> None:
     said = "it = flax.jax_utils.prefetch_to_device(it, size=16)"
     assert "copied to the device ahead" in failing(said, "batch = next(it)", 768 << 20).verdict

@@ -677,10 +677,13 @@ _INTEGER_LABELS = Remedy(
 
 
 def _words_of(product: Product) -> int | None:
-    """The number of classes among the sizes: by its name, or one that is a known vocabulary's."""
+    """The number of classes among the sizes: by its name, or one that is a known vocabulary's and does not
+    lead a shape.
+    """
     alone = [(name, sizes[0]) for name, sizes in product.parts if len(sizes) == 1]
     named = next((size for name, size in alone if _VOCABULARY.search(name)), None)
-    known = next((size for size in product.sizes if size in VOCABULARIES), None)
+    last = [sizes[-1] for _, sizes in product.parts]
+    known = next((size for size in last if size in VOCABULARIES), None)
     return (named or known) if len(product.sizes) >= 3 else None
 
 
