@@ -19,8 +19,17 @@ from tfmemlens.findings.support.batch_bound import batch_bound
 from tfmemlens.findings.support.in_pieces import RUNS_A_MODEL
 from tfmemlens.findings.support.kernel_gradients import layer_of_each_sample
 from tfmemlens.findings.support.named_sizes import stated_length
-from tfmemlens.findings.support.program_lines import code_lines
-from tfmemlens.findings.support.rows import Row, alike, place, requests, rows, tensor_text
+from tfmemlens.findings.support.program_lines import code_lines, line_of_layer
+from tfmemlens.findings.support.rows import (
+    Row,
+    alike,
+    attributed,
+    place,
+    requests,
+    rows,
+    tensor_in,
+    tensor_text,
+)
 from tfmemlens.findings.support.situation import situation
 from tfmemlens.findings.support.tool_settings import instead_of_a_batch, of_batch, tool
 from tfmemlens.model.attribution import Kind
@@ -36,7 +45,7 @@ BASIS = Basis.SHAPE
 EXPLAINS = "the failing scores, and held ones of the same size"
 
 _WORDS = regex(
-    r"att(?:entio)?n|\bmha|softmax|transformer|bert|scores|einsum|query|(?:\b|_)heads\b|MatMul|dot_general",
+    r"att(?:entio)?n|(?:\b|_)att(?=\b|_|\d)|\bmha|softmax|transformer|bert|scores|einsum|query|(?:\b|_)heads\b|MatMul|dot_general",
     re.IGNORECASE,
 )
 _CODE = regex(r"att(?:entio)?n|\bmha\b|scores|einsum|\bquery\b|\bq\b.*\bk\b", re.IGNORECASE)
@@ -72,7 +81,8 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         if layer_of_each_sample(request):
             continue
-        if not (_speaks_of_attention(failed) or _held_scores(moment)):
+        of_attention = _speaks_of_attention(failed) or _is_attention_by_the_code(case, request)
+        if not (of_attention or _held_scores(moment)):
             continue
         *outer, queries, keys = shape
         need = failed.tensor_bytes
@@ -87,7 +97,7 @@ def check(case: Case) -> Iterator[Finding]:
                 f"attention scores grow with the square of {_of_what(case, failed, queries)}, here"
                 f" {queries} x {keys} for {_matrices(outer)}"
             ),
-            explains=alike(moment, _of_attention) if need else None,
+            explains=alike(moment, _of_attention) + _as_numbers(moment, failed, need) if need else None,
             evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line), *alive[:2]),
             remedies=(
                 *(_in_chunks(outer, need) if _gives_many(case, moment, outer) else ()),
@@ -103,6 +113,32 @@ def check(case: Case) -> Iterator[Finding]:
         )
 
 
+def _is_attention_by_the_code(case: Case, request: Request) -> bool:
+    """Whether the program makes the failed layer as one of attention."""
+    line = line_of_layer(case.capture.surroundings, request.owner.layer)
+    parts = (request.owner.layer or "").split("/")
+    above = (line_of_layer(case.capture.surroundings, part) for part in parts[:-1])
+    return any(each and _ATTENDS.search(each.text) for each in (line, *above))
+
+
+_ATTENDS = regex(r"\b(?:MultiHead|GroupQuery|Additive)?Attention\(")
+
+
+def _as_numbers(moment: Moment, failed: FailedRequest, need: int) -> int:
+    """Blocks without names that are large enough for the scores themselves, where their mask of a byte each
+    failed.
+    """
+    if failed.dtype != "bool" or attributed(moment):
+        return 0
+    of_floats = _FLOAT * need
+    return sum(
+        block.total_bytes
+        for block in moment.attribution.table
+        if tensor_in(block, moment)[0] <= of_floats <= tensor_in(block, moment)[1]
+    )
+
+
+_FLOAT = 4
 _SMALL_SIDE, _LEAST_SIDE, _OF_A_BATCH = 32, 8, 1 << 14
 
 

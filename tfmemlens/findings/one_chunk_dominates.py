@@ -50,7 +50,7 @@ EXPLAINS = "the block"
 _SHARE, _IMAGE = 0.5, 4
 _SHARE_BESIDE_LITTLE, _LITTLE = 0.4, 8
 """So much of what is in use is enough where an eighth of the block or less failed, and a layer is named."""
-_LEAST = 16 * MIB
+_LEAST, _FLOAT = 16 * MIB, 4
 _OF_THE_DEVICE = 0.25
 _KINDS = (RequestKind.TENSOR, RequestKind.DUMP, RequestKind.COPY)
 _MAX_FACTOR = 65536
@@ -69,6 +69,8 @@ def check(case: Case) -> Iterator[Finding]:
             yield from _of_a_dump(case, index, moment, chunk)
             continue
         low, high = tensor_in(chunk, moment)
+        if request.failed.dtype == "bool" and low <= _FLOAT * need <= high:
+            continue  # a mask of what the block holds: who makes masks tells of both
         again = low <= need <= high and request.failed.shape is None
         if need > chunk.size_bytes // 2 and not again:
             continue

@@ -262,17 +262,28 @@ def _all_alike(shape: list[int]) -> bool:
 
 
 def _in_each_sample(shape: list[int]) -> bool:
-    """Whether the sides behind the batch may be all pairs of a sample's rows."""
-    return len(shape) == 4 and shape[1] == shape[2] >= _LEAST_ROWS[4] and shape[0] > 1
+    """Whether the sides behind the batch may be all pairs of a sample's rows, or of two kinds of rows."""
+    alike = len(shape) == 4 and shape[1] == shape[2] >= _LEAST_ROWS[4]
+    two = (
+        len(shape) == 4 and max(shape[1:3]) >= _MANY_ROWS and min(shape[1:3]) > 1 and shape[3] <= _FEW_NUMBERS
+    )
+    return (alike or two) and shape[0] > 1
+
+
+_MANY_ROWS, _FEW_NUMBERS = 1000, 16
+"""Boxes, points, particles, with a few coordinates each: no map of an image is so long."""
 
 
 def _within_samples(case: Case, index: int, moment: Moment, request: Request, op: str) -> Finding:
     """All pairs of the rows of each sample, where a line of the program makes them: no image's two sides."""
-    samples, rows, _, width = (size or 1 for size in request.failed.shape or ())
+    samples, rows, others, width = (size or 1 for size in request.failed.shape or ())
     need = request.failed.tensor_bytes or 0
+    pair, grows = f"every pair of {rows:,} rows", "the square of the rows"
+    if rows != others:
+        pair, grows = f"each of {rows:,} rows with each of {others:,}", "the product of both"
     what = (
-        f"an elementwise {op} combines every pair of {rows:,} rows in each of {samples:,} samples"
-        f"{_at(case, request)}, {width:,} numbers for each pair; the result grows with the square of the rows"
+        f"an elementwise {op} combines {pair} in each of {samples:,} samples{_at(case, request)},"
+        f" {width:,} numbers for each pair; the result grows with {grows}"
     )
     return Finding(
         severity=Severity.CAUSE,
@@ -282,11 +293,20 @@ def _within_samples(case: Case, index: int, moment: Moment, request: Request, op
         evidence=(Evidence(f"requested: {tensor_text(moment)}", request.failed.line),),
         remedies=(
             *remedies.offered(case, moment, "smaller-batch"),
+            *((_ONE_BY_ONE,) if rows != others else ()),
             Remedy("or keep only near pairs (a cut-off, nearest neighbours)", slug="fewer-pairs"),
         ),
         moment=index,
         rules_out=("smaller-input",),
     )
+
+
+_ONE_BY_ONE = Remedy(
+    "make the pairs of one sample at a time, or of a block of its rows, and reduce them at once (a maximum, a"
+    " match): all of them then never exist together",
+    "best = tf.map_fn(lambda g: match(rows, g), others, fn_output_signature=tf.int64)",
+    slug="in-blocks",
+)
 
 
 def _of_triplets(case: Case, index: int, moment: Moment, need: int, shape: list[int]) -> Finding:
@@ -345,19 +365,26 @@ def _made_from(case: Case, request: Request) -> Line | None:
     above `tf.square(d)`; where no line is known to have failed, the only one of the program that makes any.
     """
     text, code = request.failed.source_text, code_lines(case.capture.surroundings)
-    made = list(_behind(text, code)) if text else list(code)
+    made = list(_behind(text, code, request.failed.source)) if text else list(code)
     pairs = [line for line in made if _makes_pairs(line.text) or _TWO_AXES.search(line.text)]
+    if text and not pairs:
+        axes = [line for line in made if _NEW_AXIS.search(line.text)]
+        pairs = axes[:1] if len(axes) > 1 else []  # `a = x[:, None]` above, `b = y[None]` below
     return pairs[0] if pairs and (text or len(pairs) == 1) else None
+
+
+_NEW_AXIS = regex(r"=\s*[\w.]{1,40}\[[^\[\]]{0,40}(?:None|newaxis)[^\[\]]{0,40}\]\s*\Z")
+"""`a = anchors[None, :, None, :]`: rows that are laid along an axis of their own."""
 
 
 _STEPS_BACK = 3
 
 
-def _behind(text: str, code: Sequence[Line]) -> Iterator[Line]:
+def _behind(text: str, code: Sequence[Line], place: str | None = None) -> Iterator[Line]:
     """The lines that made what a line uses, and what these use: `gap` of `d = sum(gap * gap)`."""
     texts = [text]
     for _ in range(_STEPS_BACK):
-        made = [line for each in texts for line in definitions(each, code)]
+        made = [line for each in texts for line in definitions(each, code, place)]
         yield from made
         texts = [line.text for line in made]
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from tfmemlens.knowledge.stack_frames import number_in
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
@@ -38,16 +39,34 @@ def code_lines(told: Surroundings) -> tuple[Line, ...]:
     return (*told.code, *added.values())
 
 
-def definitions(text: str, code: Sequence[Line]) -> Iterator[Line]:
-    """The lines that assign the names which a line uses; a name that several lines assign has none."""
+def definitions(text: str, code: Sequence[Line], place: str | None = None) -> Iterator[Line]:
+    """The lines that assign the names which a line uses; of several that assign a name the last one above it
+    in its own function, where its place (`train.py:30`) is known.
+    """
     assigned: dict[str, list[Line]] = {}
+    above = _above(place, code)
     for line in code:
         match = _ASSIGNS.match(line.text)
         if match and line.text.strip() != text.strip():
             assigned.setdefault(match["name"], []).append(line)
     for name in dict.fromkeys(_NAME.findall(text)):
-        if len(found := assigned.get(name, [])) == 1:
+        found = assigned.get(name, [])
+        if len(found) > 1:
+            found = [line for line in found if line in above][-1:]
+        if len(found) == 1:
             yield found[0]
+
+
+def _above(place: str | None, code: Sequence[Line]) -> list[Line]:
+    """The lines of a file above a place, from the head of its function on; empty outside of any."""
+    lines = [
+        line
+        for line in code
+        if (number := number_in(place, line.source)) is not None and line.number < number
+    ]
+    lines.sort(key=lambda line: line.number)
+    heads = [index for index, line in enumerate(lines) if line.text.lstrip().startswith("def ")]
+    return lines[heads[-1] :] if heads else []
 
 
 def numbers_by_name(code: Sequence[Line]) -> dict[str, tuple[int, Line]]:
