@@ -46,3 +46,12 @@ def test_a_block_of_as_many_columns_as_the_program_names(block: int, wide: int, 
     (found,) = [each for each in report.findings if each.rule == "one-chunk-dominates"]
     assert ("[1000,50000]: `VOCAB` (line 1) numbers for each of the 1,000 rows" in found.headline) is fires
     assert ("sampled-loss" in {each.slug for each in found.remedies}) is fires
+
+
+def test_a_setting_is_no_lever_where_a_whole_set_is_fed() -> None:
+    line = "    sess.run(score, {x: x_test})\n"
+    code = "SPAN = 512\nx = tf.placeholder(tf.float32, [None, SPAN, 24])\n"
+    frame = 'Traceback (most recent call last):\n  File "test.py", line 9, in <module>\n' + line
+    report = explained(code + frame + oom("9000,512,24", "net/conv/Conv1D"))
+    slugs = [each.remedy.slug for each in report.actions]
+    assert slugs[0] == "in-batches" and not {"lower-constant", "smaller-batch"} & set(slugs)

@@ -86,7 +86,7 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             remedies=tuple(_remedies(case, graph, explained, of_edges, several=several is not None)),
             moment=index,
-            rules_out=("constant-shapes", "large-tensors-first", "smaller-batch"),
+            rules_out=("constant-shapes", "large-tensors-first", "smaller-batch", "batch-for-the-block"),
         )
 
 

@@ -87,7 +87,7 @@ class TensorFlowIdiom:
         of_set = any(each.slug == "in-batches" for each in self.advice)
         if any(each.slug == "shorter-queue" for each in self.advice):
             return ("smaller-pipeline", "map-the-file")  # nothing is held whole
-        return ("smaller-input", "smaller-batch") if of_set else ()
+        return _OF_A_BATCH if of_set else ()
 
     def match(self, text: str) -> re.Match[str] | None:
         """Where the line shows it; not in a comment, nor where it is said to be gone."""
@@ -97,6 +97,7 @@ class TensorFlowIdiom:
         return None if match is None or _GONE.search(text, 0, match.start()) else match
 
 
+_OF_A_BATCH = ("smaller-input", "smaller-batch", "lower-constant", "batch-for-the-block")
 _GONE = regex(
     r"(?<!\w)#(?!\d)|(?i:\b(?:without|no|not|never|instead of|rather than|removed?|removing|dropped|tried"
     r"|try|consider|should|could|maybe|disabled?)\b(?:(?!\. )[^;()]){0,40}\Z)"
