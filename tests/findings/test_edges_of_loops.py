@@ -335,12 +335,33 @@ def test_stacks_of_a_loop(size: int, others: int, severity: Severity | None) -> 
     assert all(each.detail.startswith("The report has one line") for each in told)
 
 
-def test_the_node_that_is_alive_most_often_is_told() -> None:
+@pytest.mark.parametrize(
+    "other, words",
+    [
+        (35, "net/while/Push is alive 5 times with 14 B each"),
+        (36, "net/while/Other is alive 4 times with 36 B each"),
+    ],
+)
+def test_the_node_that_is_alive_most_often_is_told_unless_another_holds_far_more(
+    other: int, words: str
+) -> None:
     (told,) = found(
-        loop_state, stacked(("net/while/Push", 10, 3), ("net/while/Push", 20, 2), ("net/while/Other", 99, 4))
+        loop_state,
+        stacked(("net/while/Push", 10, 3), ("net/while/Push", 20, 2), ("net/while/Other", other, 4)),
     )
-    assert "net/while/Push is alive 5 times with 14 B each" in told.because
+    assert words in told.because
     assert len(told.evidence) == 3
+
+
+@pytest.mark.parametrize("weights, ruled_out", [(31, ("smaller-batch",)), (30, ()), (0, ())])
+def test_weights_that_a_loop_reads_in_each_turn_have_no_batch(
+    weights: int, ruled_out: tuple[str, ...]
+) -> None:
+    rows = (
+        [("gradient_tape/net/while/cell/MatMul/ReadVariableOp_0/accumulator", weights, 1)] if weights else []
+    )
+    (told,) = found(loop_state, stacked(*rows, ("net/while/Push", 30, 1), others=0))
+    assert told.rules_out == ruled_out
 
 
 @pytest.mark.parametrize("length, shown", [(60, False), (61, True)])

@@ -106,7 +106,17 @@ def check(case: Case) -> Iterator[Finding]:
                 _swap(total(stacks)),
             ),
             moment=index,
+            rules_out=("smaller-batch",) if _of_weights(stacks) else (),
         )
+
+
+def _of_weights(stacks: list[Row]) -> bool:
+    """Whether most of what a loop keeps are the weights that it reads in each turn, which have no batch."""
+    read = [row for row in stacks if _READ.search(row.allocation.node or "")]
+    return 2 * total(read) > total(stacks)
+
+
+_READ = regex(r"/ReadVariableOp(?:_\d+)?/accumulator")
 
 
 def _in_a_turn(case: Case) -> Iterator[Finding]:
@@ -237,13 +247,22 @@ def _run_again_and_again(case: Case, index: int, moment: Moment) -> Iterator[Fin
 
 
 def _most_alive(stacks: list[Row]) -> tuple[str, int, int]:
-    """The node with the most live executions: its name, how many, bytes of one."""
-    executions: Counter[str] = Counter()
+    """The node with the most live executions, and where another holds far more than it, that one: its name,
+    how many, bytes of one.
+    """
+    executions, sizes = Counter[str](), Counter[str]()
     for row in stacks:
         executions[row.allocation.node or ""] += row.allocation.count
+        sizes[row.allocation.node or ""] += row.allocation.total_bytes
     node, times = executions.most_common(1)[0]
+    largest, most = sizes.most_common(1)[0]
+    if most > _FAR_MORE * sizes[node]:
+        node, times = largest, executions[largest]
     of_node = [row for row in stacks if (row.allocation.node or "") == node]
     return _short(node, of_node[0].owner.layer), times, total(of_node) // times
+
+
+_FAR_MORE = 2
 
 
 def _short(node: str, layer: str | None) -> str:
