@@ -271,7 +271,7 @@ def test_what_is_beside_the_logits(rows: Any, more: str, slugs: list[str]) -> No
             (9, 7, 5, 3),
             "jvp(f)/while/body/mul",
             "keeps of all 9 steps for the backward pass",
-            ["recompute-body", "in-blocks"],
+            ["in-blocks", "recompute-body"],
             True,
         ),
         (
@@ -404,3 +404,18 @@ def test_a_state_that_is_written_in_place_is_no_activation() -> None:
     assert alone and offered(alone) == ["in-blocks"] and alone.recompute
     several = largest(state, buffer((7, 900, 128), "vmap(while)/body/jvp(Net)/Dense_0/dot_general"))
     assert several and not offered(several) and "several times" in several.what
+
+
+@pytest.mark.parametrize(
+    "node, slugs",
+    [
+        ("jit(step)/jvp(Net)/vmap(jvp(Dense_1))/dot_general", ["recompute-body"]),
+        ("jit(step)/transpose(jvp(vmap(f)))/mul", ["recompute-body"]),
+        ("jit(infer)/vmap(f)/mul", ["in-blocks"]),
+    ],
+)
+def test_parts_of_a_vmap_alone_free_nothing_that_a_gradient_saves(node: str, slugs: list[str]) -> None:
+    found = largest(buffer((4096, 33), node))
+    assert found is not None and offered(found) == slugs
+    code = found.remedies[0].code or ""
+    assert ("jax.checkpoint(f)" in code) is (slugs == ["recompute-body"]) and "batch_size=512" in code

@@ -57,7 +57,7 @@ def _gib(shape: str) -> str:
         ("f32[16,2048,32000]", "jvp(Net)/log_softmax/sub", "logits over 32,000 classes", "part-of-positions"),
         ("bf16[16,2048,50304]", "jvp(Net)/head/dot_general", "logits over 50,304", "part-of-positions"),
         ("f32[8,16,4096,4096]", "jvp(Net)/layer_0/attn/exp", "attention scores", "blockwise-attention"),
-        ("f32[900,64,512,32]", "jvp(while)/body/tanh", "keeps of all 900 steps for the", "recompute-body"),
+        ("f32[900,64,512,32]", "jvp(while)/body/tanh", "keeps of all 900 steps for the", "in-blocks"),
         ("bf16[24,8,2048,4096]", "jvp(Net)/layers/while/body/mlp/mul", "of all 24 layers", "recompute-body"),
         ("f32[64,512,512,64]", "jvp(Net)/down/Conv_1/conv_general_dilated", "feature maps", "smaller-input"),
         ("f32[70000,70000]", "sub", "every pair of 70,000 x 70,000 rows", "in-blocks"),

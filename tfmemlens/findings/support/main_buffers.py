@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
-from tfmemlens.findings.support.jax_code.changes import gradients_in_parts
+from tfmemlens.findings.support.jax_code.changes import SCAN_OF_BLOCKS, gradients_in_parts
 from tfmemlens.findings.support.residues import FEWER_RESIDUES
 from tfmemlens.findings.support.rows import Row, rows, size_of
 from tfmemlens.findings.support.situation import JAX, TORCH_XLA
@@ -600,41 +600,58 @@ def _stacks(mine: list[Row], held: int, framework: str | None) -> Buffers:
         if backward
         else f"values that a scan returns of {of}"
     )
-    body = "_, ys = jax.lax.scan(jax.checkpoint(body), carry, xs)"
-    policy = "   # or policy=jax.checkpoint_policies.save_only_these_names(...)" if layers else ""
-    remedies = [
-        Remedy(
-            f"let the backward pass compute each {'layer' if layers else 'step'} again instead of keeping it:"
-            " only the carry is then kept",
-            f"{body}{policy}" if framework == JAX else None,
-            slug="recompute-body",
-        )
-        if backward
-        else Remedy(
-            "let the body return only what is needed: reduce in the carry, and return None for the rest",
-            slug="stack-less",
-        )
-    ]
+    if layers or not backward:
+        remedies = [_layers_again(framework) if backward else _STACK_LESS]
+    else:
+        remedies = list(_turns_again(framework))
     if not backward and not layers and len(_shape(mine[0])) >= 4:
         remedies.append(_NARROW_STACK)
-    if not layers:
-        remedies.append(
-            Remedy(
-                "fewer steps (or environments) at a time: each one less is as much less of every stack",
-                slug="in-blocks",
-            )
-            if not backward
-            else Remedy(
-                "fewer steps at once: scan over blocks of steps with jax.checkpoint around each block, or"
-                " truncate the backward pass",
-                slug="in-blocks",
-            )
-        )
+    if not backward and not layers:
+        remedies.append(_FEWER_STACKED)
     return Buffers(
         what, _in_words(mine), held, tuple(remedies), recompute=False, batch=backward or bool(layers)
     )
 
 
+def _layers_again(framework: str | None) -> Remedy:
+    """Of a scan over layers: the carry of each is what a recomputed layer leaves, and layers are few."""
+    policy = "policy=jax.checkpoint_policies.save_only_these_names(...)"
+    return Remedy(
+        "let the backward pass compute each layer again instead of keeping it: only the carry is then kept",
+        f"_, ys = jax.lax.scan(jax.checkpoint(body), carry, xs)   # or {policy}"
+        if framework == JAX
+        else None,
+        slug="recompute-body",
+    )
+
+
+def _turns_again(framework: str | None) -> Iterator[Remedy]:
+    """Of a scan over steps: a step that is computed again leaves its carry, so that where the carry is what
+    takes the memory only blocks of steps help.
+    """
+    if framework != JAX:
+        yield Remedy(
+            "fewer steps at once: truncate the backward pass, or let it compute blocks of steps again",
+            slug="in-blocks",
+        )
+        return
+    yield SCAN_OF_BLOCKS
+    yield Remedy(
+        "where the carry is small beside what a step makes, computing each step again is enough: all carries"
+        " stay",
+        "_, ys = jax.lax.scan(jax.checkpoint(body), carry, xs)",
+        slug="recompute-body",
+    )
+
+
+_STACK_LESS = Remedy(
+    "let the body return only what is needed: reduce in the carry, and return None for the rest",
+    slug="stack-less",
+)
+_FEWER_STACKED = Remedy(
+    "fewer steps (or environments) at a time: each one less is as much less of every stack",
+    slug="in-blocks",
+)
 _NARROW_STACK = Remedy(
     "if these are images or observations: stack them as uint8 (a quarter of float32), and not a second time"
     " as the next step's, which are the same shifted by one",
@@ -731,6 +748,22 @@ def _vmapped(mine: list[Row], held: int, framework: str | None) -> Buffers:
     del framework
     many = _mapped(mine)
     part = 1 << (max(many // _PARTS, 1).bit_length() - 1)
+    saved = sum(row.allocation.total_bytes for row in mine if _GRADIENT.search(row.allocation.node or ""))
+    if 2 * saved > held:
+        return Buffers(
+            f"what vmap makes for all of its rows at once ({many:,} here), under a gradient",
+            _in_words(mine),
+            held,
+            (
+                Remedy(
+                    "give it fewer rows (a smaller batch), or let the backward pass compute parts of the rows"
+                    " again: going through them in parts alone frees nothing that a gradient saves",
+                    f"y = jax.lax.map(jax.checkpoint(f), xs, batch_size={part})",
+                    slug="recompute-body",
+                ),
+            ),
+            recompute=False,
+        )
     return Buffers(
         f"what vmap makes for all of its rows at once ({many:,} here)",
         _in_words(mine),
