@@ -22,6 +22,9 @@ from tfmemlens.findings.support.compiling import (
     compiler_of,
     less_ram_to_compile,
     less_to_compile,
+    refused_within_jax,
+    why_within_jax,
+    within_jax,
 )
 from tfmemlens.findings.support.contrasted import contrasted
 from tfmemlens.findings.support.grounds import tell
@@ -357,6 +360,8 @@ def _why_refused(case: Case, moment: Moment, pinned: bool) -> str:
             " computed anything; what it needs grows with the program and its constants;"
             " the GPU's memory and settings play no part"
         )
+    elif refused_within_jax(case, failed):
+        because = why_within_jax(case, failed)
     elif words_of_a_client(case, moment):
         because = "most likely host RAM, not GPU memory (JAX's message on the CPU has these words)"
     elif moment.incident and moment.incident.compiler and failed.size:
@@ -542,6 +547,9 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         return
     if compiler_of(failed):
         yield from less_ram_to_compile()
+        return
+    if refused_within_jax(case, failed):
+        yield from within_jax(case)
         return
     if bug := no_lack(case, moment):
         yield bug.remedy

@@ -385,6 +385,8 @@ TABLE: dict[str, Applicability] = {
     "compile-the-call": Applicability(_OF_JAX, not_in=frozenset({"PyMC"})),
     "roll-loops": Applicability(_OF_JAX | {TORCH_XLA}),
     "count-operations": Applicability(_OF_JAX),
+    "compile-alone": Applicability(_OF_JAX),
+    "compile-less": Applicability(_OF_JAX),
     "donatable-results": Applicability(_OF_JAX),
     "smaller-tree": Applicability(_OF_JAX),
     "sorted-tokens": _ANYWHERE,

@@ -55,6 +55,44 @@ def compiler_of(failed: FailedRequest) -> str:
     return f"`{last.name}`" if last and (_COMPILES.match(last.name) or _CALLS.search(last.text)) else ""
 
 
+_NATIVE = regex(r"\bMemoryError: (?:std::)?bad[ _]alloc")
+
+
+def refused_within_jax(case: Case, failed: FailedRequest) -> bool:
+    """Whether C++ below JAX got no host RAM, as its own words tell: no array of NumPy's has them, so that it
+    is in the compiler or in a program that runs on the CPU.
+    """
+    of_python = failed.kind is not RequestKind.HOST or failed.shape is not None
+    if of_python or failed.line is None or framework_of(case) != JAX:
+        return False
+    return _NATIVE.search(failed.line.text) is not None
+
+
+def why_within_jax(case: Case, failed: FailedRequest) -> str:
+    """Where it was refused, in words."""
+    told = case.capture.surroundings.shows("compiling in words")
+    then = f"; {told.place} speaks of compiling, so most likely it was XLA's compiler" if told else ""
+    here = f" in `{failed.source_text.strip()}`" if failed.source_text else ""
+    return f"C++ code below JAX{here} got no more of it (`bad_alloc`), no array of Python's{then}"
+
+
+def within_jax(case: Case) -> Iterator[Remedy]:
+    """Less to compile, and how to tell the compiler from the run."""
+    if case.capture.surroundings.shows("compiling in words"):
+        yield from less_to_compile(case)
+        yield Remedy(
+            "jit one step and not the loop over all of them; or only the parts of it that take the time",
+            slug="compile-less",
+        )
+        return
+    yield Remedy(
+        "tell the compiler from the run: compile it alone, and watch the process's RAM meanwhile",
+        "compiled = jax.jit(f).lower(*args).compile()   # fails here: fewer operations; else: less data",
+        slug="compile-alone",
+    )
+    yield from less_to_compile(case)
+
+
 def compiles_then(failed: FailedRequest | None) -> str:
     """The frame of JAX's compiler that a GPU's request ended in: no step ran then; empty where none is."""
     last = failed.frames[-1] if failed and failed.frames and failed.kind is RequestKind.XLA else None
