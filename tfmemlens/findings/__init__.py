@@ -15,7 +15,7 @@ import sys
 from types import ModuleType
 
 from tfmemlens import discovery
-from tfmemlens.findings.support import accounts, actions, ranking, sufficiency, verdict
+from tfmemlens.findings.support import accounts, actions, parts_that_fit, ranking, sufficiency, verdict
 from tfmemlens.findings.support.applicability import applicable
 from tfmemlens.findings.support.situation import situation
 from tfmemlens.model.case import Case
@@ -39,7 +39,10 @@ def examine(case: Case) -> Report:
         replace(finding, remedies=applicable(finding.remedies, runs.get(finding.moment, unknown)))
         for finding in sorted(_helping(_telling(answers)), key=ranking.rank)
     )
-    ranked = tuple(sufficiency.judged(case, finding) for finding in accounts.in_place(tuple(applying)))
+    ranked = tuple(
+        sufficiency.judged(case, parts_that_fit.fitted(case, finding))
+        for finding in accounts.in_place(tuple(applying))
+    )
     return Report(case, ranked, verdict.state(case, ranked), actions=actions.merged(case, ranked))
 
 
