@@ -175,11 +175,15 @@ def _device(moment: Moment) -> str | None:
 
 
 def _device_in_words(case: Case) -> str | None:
-    """A TPU that the text names, where no failure says which device it was; the CPU where no GPU can be."""
+    """A TPU that the text names, where no failure says which device it was; the CPU where no GPU can be. What
+    killed a program is the RAM of a TPU's host as well.
+    """
     if case.moments:
         return None
-    if case.capture.surroundings.shows("on a TPU"):
-        return TPU
+    told = case.capture.surroundings
+    if told.shows("on a TPU"):
+        of_host = told.shows("killed in words") or told.shows("host RAM in words")
+        return None if of_host and not told.shows("device memory in words") else TPU
     return CPU if without_gpu(case) else None
 
 
