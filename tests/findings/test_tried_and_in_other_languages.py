@@ -31,6 +31,9 @@ def test_a_restart_after_which_it_went_well_or_that_was_not_made() -> None:
     assert not shows("Even though I restarted the runtime, I did not get the error.", "ending others in vain")
     assert not shows("Maybe I should have restarted, it still fails.", "ending others in vain")
     assert shows("I restarted the machine, it still fails.", "ending others in vain")
+    assert not shows("I killed the process, but it still occupies the memory.", "ending others in vain")
+    assert not shows("I killed the process and the GPU memory is still in use.", "ending others in vain")
+    assert shows("I killed all processes, it still fails for lack of memory.", "ending others in vain")
 
 
 LATE = "# Golang TensorFlow on a Pi\nAfter 8-10 min it throws an OOM error. {0}\n"

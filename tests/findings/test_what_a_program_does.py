@@ -98,6 +98,11 @@ def trace(name: str, code: str, *below: str) -> str:
 def test_a_function_that_makes_the_state_needs_no_large_request() -> None:
     text = f"{trace('init_train_state', 'state = jax.jit(')}{ASKED} 134217728 bytes.\n"
     assert "`init_train_state` makes the weights and the optimizer's state" in explained(text).verdict
+    assert "fails only where the device is full already" in explained(text).verdict
+    assert "see-device-users" in [each.remedy.slug for each in explained(text).actions]
+    larger = explained(text.replace("134217728", "4294967296"))
+    assert "fails only where" not in larger.verdict
+    assert "see-device-users" not in [each.remedy.slug for each in larger.actions]
     assert next(iter(remedies(text))) == "shard-arguments"
     assert "smaller-batch" not in remedies(text)
     other = text.replace("init_train_state", "restart")

@@ -196,6 +196,14 @@ _SMALLER_MOMENTS = Remedy(
 )
 
 
+_FAILS_ONLY_WHERE_FULL = 256 * MIB
+_WHO_FILLS_IT = Remedy(
+    "see before the run whether the device is empty: a process that was left, or another user, may hold it",
+    "nvidia-smi",
+    slug="see-device-users",
+)
+
+
 def _slots(frames: Sequence[Frame], own: Sequence[Frame], need: int | None) -> MadeByLine | None:
     """State that an optimizer keeps of the weights, when it is made."""
     made = _runs_through(frames, _OPTIMIZER_FILES, _MAKES_SLOTS)
@@ -204,13 +212,13 @@ def _slots(frames: Sequence[Frame], own: Sequence[Frame], need: int | None) -> M
     named = bool(own and _INIT_OF_STATE.fullmatch(own[-1].name))
     if updated or not (made or by_hand or named or _code(own[-1:], _STATE_INIT)):
         return None
-    del need
     if named and not (made or by_hand):
-        what = (
-            f"`{own[-1].name}` makes the weights and the optimizer's state: with Adam three numbers for each"
-        )
-        what += " weight, whatever the batch"
-        return MadeByLine(what, (_SHARDED, _SMALLER_MOMENTS))
+        what = f"`{own[-1].name}` makes the weights and the optimizer's state: with Adam two more numbers for"
+        what += " each weight that is trained, whatever the batch"
+        if need is None or need > _FAILS_ONLY_WHERE_FULL:
+            return MadeByLine(what, (_SHARDED, _SMALLER_MOMENTS))
+        what += f"; so small a request ({human(need)}) fails only where the device is full already"
+        return MadeByLine(what, (_WHO_FILLS_IT, _SHARDED, _SMALLER_MOMENTS))
     return MadeByLine(
         "the line makes the optimizer's state: Adam's is two numbers for each weight, whatever the batch",
         (

@@ -212,7 +212,12 @@ _WELL = regex(
     r"|resolved|fixed|solved)\b|\bmakes? it (?:run|work)\b|\b(?:can|could|able to) (?:\w+ )?(?:run|train"
     r"|fit)\b"
 )
-_KEPT = regex(r"(?i)(?:\bnot\b|n't|\bnever\b)[^.;]{0,30}\b(?:releas|free|clear|give)\w*")
+_KEPT = regex(
+    r"(?i)(?:\bnot\b|n't|\bnever\b)[^.;]{0,30}\b(?:releas|free|clear|give)\w*"
+    r"|\b(?:still|keeps?|continues?)\b[^.;]{0,20}\b(?:tak|hold|us|occup|consum)(?:es?|ing|y|ies|ied)?\b"
+    r"[^.;]{0,30}\b(?:memory|VRAM|RAM|GPUs?)\b|\b(?:memory|VRAM|RAM|GPUs?)\b[^.;]{0,20}\b(?:still|stays?"
+    r"|remains?)\b[^.;]{0,20}\b(?:taken|used|in use|occupied|full|held)\b"
+)
 """What an ended process still holds, which others than the writer's own may be asked about."""
 _FROM_OTHERS = regex(
     r"(?i)\A(?!.*\b(?:i|we|i've|we've)\b)(?:.*\byou(?:r)?\b|.*\b(?:please|should|could|may|might|must)\b"
