@@ -176,6 +176,7 @@ _UNFINISHED = (
         "xhausted: Out",
         regex(r"Out of (?:host )?memory while trying to allocate (?:\d+ ?bytes|\d+(?:\.\d+)?(?:B|[KMGT]iB))"),
     ),
+    ("reduce memory use below", regex(r"only reduced to \d+(?:\.\d+)?(?:B|[KMGT]iB)(?!\s*\([^)]*\Z)")),
     (
         "Failed to allocate",
         regex(r"request for \S+ (?:\([^)]*\) )?on device(?: ordinal)? \d+|allocate (?!request)\w"),
@@ -215,6 +216,7 @@ _UNFINISHED = (
 
 
 _WORDS_STAY_WHOLE = (
+    "reduce memory use below",
     "[[node ",
     "[[Node: ",
     "Bin (",
