@@ -227,7 +227,8 @@ _WORDS_STAY_WHOLE = (
 _CARRIES_ON = regex(
     r"\s*(?:Total Chunks: \d|and type \w|type \w+ on(?: /|\s*\Z)|on /(?:job|device|cpu|gpu)|by allocator \w"
     r"|\[\d[\d, ]*\] and type \w"
-    r"|(?:Used|Exceeded) \S+ .*(?:of|by) \d)"
+    r"|(?:Used|Exceeded) \S+ .*(?:of|by) \d"
+    r"|(?:by )?rematerialization; only|only reduced to \d|\(\d+ bytes\)(?: by\b|, down from))"
 )
 """The rest of a sentence of TensorFlow's or of the TPU compiler's, however it is indented."""
 
