@@ -131,17 +131,20 @@ ROWS: tuple[JaxIdiom, ...] = (
         "scan stacks what each step returns, and under a gradient what each step needs for the backward pass",
         (
             Remedy(
-                "let the backward pass compute a step again instead of keeping it",
-                "_, ys = jax.lax.scan(jax.checkpoint(body), carry, xs)",
-                slug="recompute",
+                "under a gradient: scan over blocks of steps, with jax.checkpoint around each block; around"
+                " the body alone the carries of all steps stay",
+                "outer = jax.checkpoint(lambda c, b: jax.lax.scan(body, c, b))\n"
+                "jax.lax.scan(outer, c, blocks)",
+                slug="in-blocks",
             ),
             Remedy(
                 "let the body return only what is needed: reduce in the carry, and return None for the rest",
                 slug="stack-less",
             ),
             Remedy(
-                "fewer steps in one scan: scan over blocks of steps, with jax.checkpoint around each block",
-                slug="in-blocks",
+                "or let the backward pass compute each step again, where the carry is small",
+                "_, ys = jax.lax.scan(jax.checkpoint(body), carry, xs)",
+                slug="recompute",
             ),
         ),
         ("h, hs = jax.lax.scan(cell, h, xs)",),
