@@ -128,3 +128,34 @@ def test_a_call_that_found_no_memory_is_known_in_its_many_wordings(message: str,
 def test_a_call_that_failed_for_another_reason_is_none_of_memory(message: str) -> None:
     report = explained(f"I use jax.\nXlaRuntimeError: {message}\n")
     assert "found no memory" not in report.verdict and "out-of-memory error in disguise" not in report.verdict
+
+
+CURED = (
+    "it runs since I updated the driver to 410.1",
+    "Solved by installing cuDNN 7.4.2 instead.",
+    "Switching to CUDA 9.2 fixed it for me",
+)
+NOT_CURED = (
+    "it still fails after I updated the driver to 410.1",
+    "I hope it works after I update the driver",
+    "Should it be fixed by installing another cuDNN?",
+    "It works after I closed the notebook that used the driver",
+)
+
+
+@pytest.mark.parametrize("said", CURED)
+def test_versions_that_ended_it_are_the_cause_and_no_update_to_undo(said: str) -> None:
+    page = explained(text_of(said))
+    assert "line 1 says that another driver, CUDA or cuDNN ended it" in page.verdict
+    assert offered(text_of(said))[0] == "matching-driver"
+    assert "release-that-works" not in offered(text_of(said))
+
+
+@pytest.mark.parametrize("said", NOT_CURED)
+def test_a_hope_or_a_change_in_vain_ended_nothing(said: str) -> None:
+    assert "ended it" not in explained(text_of(said)).verdict
+
+
+def test_what_began_with_an_update_is_still_read_so() -> None:
+    said = "It no longer works after I updated the driver to 410.1"
+    assert offered(text_of(said))[0] == "release-that-works"

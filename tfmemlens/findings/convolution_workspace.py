@@ -355,7 +355,18 @@ def _another_reason(case: Case, library: str, handle: bool) -> _Reason | None:
     if free := _much_was_free(library, case):
         return free
     told = case.capture.surroundings
-    if not handle or told.shows("growth helps"):
+    if told.shows("growth helps"):
+        return None
+    if line := told.shows("other versions cured"):
+        return _Reason(
+            f"{library} could not start, and {line.place} says that another driver, CUDA or cuDNN ended it:"
+            " most likely the versions did not match, and no memory was lacking",
+            Evidence("what ended it", line),
+            remedy=Remedy(
+                f"make the change of versions that ended it there ({line.place})", slug="matching-driver"
+            ),
+        )
+    if not handle:
         return None
     if line := told.shows("versions that do not match"):
         return _Reason(

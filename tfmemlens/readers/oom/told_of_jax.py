@@ -500,13 +500,18 @@ UNIFIED = LineRule(
     needs=("unified",),
 )
 """The GPU takes host RAM, too, so that its pool may be larger than it is."""
+_IS_WELL = (
+    r"(?<!not )(?<!n't )(?<!longer )(?<!never )\b(?:works?|worked|runs|solved|fixed|resolved|gone|fine"
+    r"|disappeared)(?: \w+){0,2}"
+)
 UPDATED = LineRule(
-    r"(?i)\b(?:after|since) (?:I |we )?(?:\w+ ){0,2}(?:re-?install|upgrad|updat)\w* "
+    rf"(?i)\A(?![^\n]*{_IS_WELL} (?:after|since)\b)(?:"
+    r"[^\n]*?\b(?:after|since) (?:I |we )?(?:\w+ ){0,2}(?:re-?install|upgrad|updat)\w* "
     r"(?:of |to |my |the |our |all ){0,3}"
     r"(?:(?:new|latest|newest|jax|jaxlib|flax|cuda|libtpu|torch|torch_xla|numpyro|optax|version|release"
     r"|driver)(?:s\b|\b)|\S{1,30} (?:to|from) v?\d)"
     r"(?![^\n]{0,120}\b(?:works?|solve[sd]?|fix(?:es|ed)|fine|gone)\b)"
-    r"|\A[^.\n]{0,120}\bafter (?:the |an? |recent )?(?:update|upgrade|re-?install)\w*\W*\Z",
+    r"|[^.\n]{0,120}\bafter (?:the |an? |recent )?(?:update|upgrade|re-?install)\w*\W*\Z)",
     "After re-installing JAX for CUDA I get the following error",
     "since upgrading to the latest jaxlib it dies",
     "# OOM after update",
@@ -530,6 +535,19 @@ VERSIONS = LineRule(
     needs=("incompatib", "mismatch", "not compatible", "match"),
 )
 """Versions of CUDA, its libraries or the driver that do not go together, in a writer's words."""
+_MATCHED = r"(?:(?:re-?)?install|updat|upgrad|downgrad|switch|chang)\w*"
+_OF_THE_GPU = r"(?:drivers?|cuda\w*|cudnn\w*|cublas\w*)\b"
+OTHER_VERSIONS_CURED = LineRule(
+    rf"(?i)\A(?![^\n]*(?:\?|\b(?:not|n't|never|hop(?:e|ing)|if|would|will|should|try|until|but)\b))[^\n]*?"
+    rf"(?:{_IS_WELL}(?: \w+)? (?:after|by|when|once|with|since)\b[^.\n]{{0,30}}\b{_MATCHED}[^.\n]{{0,40}}?"
+    rf"\b{_OF_THE_GPU}"
+    rf"|\b{_MATCHED}[^.\n]{{0,40}}?\b{_OF_THE_GPU}[^\n]{{0,40}}"
+    r"\b(?:works|worked|solved|fixed|resolved|did the trick|helped)\b)",
+    "it runs after I updated the driver to 390.30!",
+    "Downgrading cuDNN to 7.0.5 solved it for me",
+    needs=("driver", "cuda", "cudnn", "cublas"),
+)
+"""Another driver or another release of a library ended the failure, in its writer's words."""
 NEEDS = LineRule(
     r"(?i)\b(?:OOM\w*|out of memory|fail\w*|crash\w*)\b[^\n]{0,80}\b(?:requir\w+|need(?:s|ed|ing)?)\b"
     r"[^.\n]{0,12}?(?P<size>\d{1,4}(?:\.\d{1,2})?) ?(?P<unit>[GT])i?b\b",
@@ -768,6 +786,7 @@ TOLD_OF_JAX = {
     NEEDED_IN_WORDS: NEEDS,
     "jax: a flag of the pool tried": POOL_TRIED,
     "versions that do not match": VERSIONS,
+    "other versions cured": OTHER_VERSIONS_CURED,
     "jax: updated before": UPDATED,
     "jax: unified memory": UNIFIED,
     "jax: a setting in vain": SET_IN_VAIN,
