@@ -57,3 +57,20 @@ def test_no_batch_has_a_part(text: str, where: str) -> None:
 )
 def test_a_step_or_a_large_weight(text: str) -> None:
     assert not list(before_the_first_step.check(case(text)))
+
+
+HUGE = "1280,1280,512,32"
+
+
+def test_a_variable_larger_than_any_card_is_looked_for() -> None:
+    text = INITIAL.format(run="tf.global_variables_initializer()", shape=HUGE, node="cls/Fill")
+    text = text.replace("]\n", "] and type float on /device:GPU:0 by allocator GPU_0_bfc\n", 1)
+    actions = [each.remedy for each in pipeline.explain(text).actions]
+    assert actions[0].slug == "smaller-model" and "find the variable of this size" in actions[0].text
+    assert "[1280, 1280, 512, 32]" in (actions[0].code or "")
+    assert not {"smaller-input", "smaller-batch"} & {each.slug for each in actions}
+
+
+def test_a_step_of_the_same_size_has_no_variable_to_look_for() -> None:
+    text = INITIAL.format(run="train_op", shape=HUGE, node="cls/Fill")
+    assert not any("find the variable" in each.remedy.text for each in pipeline.explain(text).actions)

@@ -27,6 +27,7 @@ from tfmemlens.findings.support.rows import (
 )
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
 from tfmemlens.findings.support.vocabulary_sizes import held_alike
+from tfmemlens.findings.support.weights import makes_first_values
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -62,6 +63,8 @@ def check(case: Case) -> Iterator[Finding]:
             told = f"; {moved:,} rows that are {_HOW_MOVED} are hardly a batch" if moved else ""
             of_weights = request_alone.is_weight(request)
             told = "; by its shape a weight, as large whatever the batch" if of_weights else told
+            if makes_first_values(request):
+                told = "; it is a variable's first value, as large whatever the batch"
             yield Finding(
                 severity=Severity.CAUSE,
                 headline=f"the failing tensor alone takes {human(need)}{of_limit}",

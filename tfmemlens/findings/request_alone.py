@@ -31,7 +31,7 @@ from tfmemlens.findings.support.vocabulary_sizes import (
     fewer_positions,
     likely_vocabulary,
 )
-from tfmemlens.findings.support.weights import finds_a_full_device
+from tfmemlens.findings.support.weights import finds_a_full_device, makes_first_values
 from tfmemlens.knowledge.kernel_shapes import flattened, like_a_kernel
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.capture import HostUse
@@ -213,6 +213,8 @@ def _known_of(request: Request) -> str:
         return "the gradient of a kernel, as large whatever the batch"
     if _OF_A_MATRIX.search(node) and dict(failed.attributes).get("transpose_a", "true") == "true":
         return "the gradient of a weight, as large whatever the batch"
+    if makes_first_values(request):
+        return "a variable's first value, as large whatever the batch"
     if is_weight(request):
         kind = "a convolution's kernel" if len(shape) > 2 else "a table or a kernel"
         return f"by its shape {kind} (its first value, gradient or slot), as large whatever the batch"
@@ -452,6 +454,9 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
             "nvidia-smi",
             slug="see-device-users",
         )
+    if makes_first_values(moment.request) and (others := other_dimensions(moment.request)):
+        yield others
+        return
     if _is_one_that_waits(moment):
         yield _FEWER_WAIT
         return

@@ -9,6 +9,7 @@ import math
 
 from tfmemlens.findings.support.batch_bound import PARTS
 from tfmemlens.findings.support.rows import device_limit, rows
+from tfmemlens.findings.support.weights import gives_first_values, makes_first_values
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.tensor import format_shape
@@ -101,6 +102,8 @@ def other_dimensions(request: Request) -> Remedy | None:
     need = request.needed_bytes or (_FLOAT_BYTES * math.prod(size or 1 for size in shape) if shape else 0)
     if need // _TWICE < _USUAL_CARD:
         return None
+    if makes_first_values(request):
+        return _find_the_variable(request)
     return Remedy(
         f"make its large dimensions smaller (shorter sequences, smaller images), or go through them in parts:"
         f" half of the first one still leaves {human(need // _TWICE)}, as much as most cards have or more",
@@ -109,6 +112,21 @@ def other_dimensions(request: Request) -> Remedy | None:
 
 
 _FLOAT_BYTES = 4
+
+
+def _find_the_variable(request: Request) -> Remedy:
+    """Of a variable that is larger than most cards: as a rule a layer got a size for another argument."""
+    shape = list(request.failed.shape or ())
+    of_a_session = gives_first_values(request) and shape
+    return Remedy(
+        "find the variable of this size, whose first value is made here, and mend the arguments of its layer:"
+        " as a rule a size of the data stands where a kernel's size or a number of units belongs; no batch"
+        " makes it smaller",
+        f"print([v for v in tf.global_variables() if v.shape.as_list() == {shape}])"
+        if of_a_session
+        else None,
+        slug="smaller-model",
+    )
 
 
 def _power_of_two(wanted: float) -> int:
