@@ -409,3 +409,32 @@ def test_a_set_that_is_named_for_validation_is_no_evaluation_that_fails(text: st
 )
 def test_what_ran_once_and_fails_again_is_left_by_the_run_before(text: str, found: bool) -> None:
     assert ("restart-kernel" in (slugs(f"{text}\n{FULL}") or [])) is found
+
+
+_OTHER_OP = (
+    "{first}\n\npython legacy/train.py --pipeline_config_path=ssd.config with tensorflow 1.9\n"
+    "{error} (see above for traceback): {what}\n"
+    '\t [[Node: prep/Check = Assert[T=[DT_STRING], _device="/device:CPU:0"](prep/And, prep/Check/data)]]\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("first", "error", "what", "slugs"),
+    [
+        (
+            "Out of memory when training a detector",
+            "InvalidArgumentError",
+            "assertion failed: [too few rows in the input]",
+            ["read-the-log"],
+        ),
+        ("I run out of memory with my detector", "InvalidArgumentError", "assertion failed: [too few]", None),
+        ("Out of memory when training a detector", "InternalError", "could not allocate the buffer", None),
+    ],
+)
+def test_a_title_about_memory_above_another_error(
+    first: str, error: str, what: str, slugs: list[str] | None
+) -> None:
+    report = pipeline.explain(_OTHER_OP.format(first=first, error=error, what=what))
+    assert ("title speaks of memory" in report.verdict.lower()) is (slugs is not None)
+    if slugs:
+        assert [action.remedy.slug for action in report.actions] == slugs

@@ -231,6 +231,9 @@ def check(case: Case) -> Iterator[Finding]:
     if grows is None and asked_beside_an_error(told, line):
         yield _of_a_question(told, line)
         return
+    if grows is None and line.number == 1 and another_error(told) and not _OF_A_PERSON.search(line.text):
+        yield _of_a_title(told, line)
+        return
     where = whose(case, line)
     on_board = board(case)
     if on_board and grows is None:
@@ -384,6 +387,25 @@ def _of_a_question(told: Surroundings, line: Line) -> Finding:
             f" the program is another, `{in_short(error)}` ({error.place}){of_the_traceback(told)}"
         ),
         evidence=(Evidence("what the text asks", line), Evidence("the error", error)),
+        remedies=(_OF_ANOTHER_ERROR,),
+    )
+
+
+_OF_A_PERSON = regex(r"(?i)\b(?:I|my|we|our)\b")
+"""What a sentence has that tells of one's run, and a title seldom."""
+
+
+def _of_a_title(told: Surroundings, line: Line) -> Finding:
+    """Of a text whose title alone speaks of memory, above an error that says another thing."""
+    error = another_error(told)
+    assert error is not None
+    return Finding(
+        severity=Severity.NOTE,
+        headline=(
+            f"the title speaks of memory ({line.place}), and no message of it is quoted: the error that is"
+            f" quoted is another, `{in_short(error)}` ({error.place}){of_the_traceback(told)}"
+        ),
+        evidence=(Evidence("what the title says", line), Evidence("the error", error)),
         remedies=(_OF_ANOTHER_ERROR,),
     )
 

@@ -86,7 +86,10 @@ def _of_an_evaluation(told: Surroundings, line: Line) -> str:
 def another_error(told: Surroundings) -> Line | None:
     """The error that ends the traceback of the text, where it is of another kind than a lack of memory."""
     raised, frame = told.raised, told.shows(OWN_FRAME) or told.shows(LIBRARY_FRAME)
-    if raised is None or frame is None or raised.source != frame.source or raised.number < frame.number:
+    if raised is None:
+        return None
+    ends = frame is not None and raised.source == frame.source and raised.number >= frame.number
+    if not ends and not _OF_AN_OP.search(raised.text):
         return None
     return None if _MAY_BE_MEMORY.search(raised.text) or not _SAYS_WHAT.search(raised.text) else raised
 
@@ -96,7 +99,9 @@ _MAY_BE_MEMORY = regex(
     r"|unavailable|aborted|closed|cancel"
 )
 """An error with one of these may tell of a lack of memory, or of a process that ended for one."""
-_SAYS_WHAT = regex(r"(?:Error|Exception): \S.{8}")
+_SAYS_WHAT = regex(r"(?:Error|Exception)(?: \(see above for traceback\))?: \S.{8}")
+_OF_AN_OP = regex(r"Error \(see above for traceback\): ")
+"""How TensorFlow 1 ends a run at an op that failed, whose frames may be left out."""
 
 
 def _as_a_place(frame: re.Match[str]) -> str:

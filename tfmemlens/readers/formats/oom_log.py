@@ -76,7 +76,9 @@ _PROSE = regex(
     re.IGNORECASE,
 )
 """Words of people who ask, in no message of a program's."""
-_RAISED = regex(r"[A-Za-z_][\w.]*(?:Error|Exception|OutOfResources)(?:: |\s*\Z)")
+_RAISED = regex(
+    r"[A-Za-z_][\w.]*(?:Error|Exception|OutOfResources)(?: \(see above for traceback\))?(?:: |\s*\Z)"
+)
 """The line that ends a traceback: below a frame without its code it is no code."""
 
 
