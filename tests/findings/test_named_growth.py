@@ -201,3 +201,25 @@ def test_a_number_is_not_what_readings_rise_by() -> None:
     )
     number = pipeline.explain(code.format(kept="scores.append(net.evaluate(x, y)[1])")).verdict
     assert "scores" not in number and "makes a model in each turn" in number
+
+
+_ROUNDS = (
+    "# Memory leak with `tf.estimator.train_and_evaluate` and `model_to_estimator`\n\n"
+    "Memory grows with each round. {why}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("why", "named"),
+    [
+        ("When it runs, every old graph is kept in a module's dict and never freed.", True),
+        ("Is every old graph kept in a dict and never freed?", False),
+        ("The summaries are stored in a folder of their own.", False),
+    ],
+)
+def test_what_holds_on_is_the_cause_that_the_text_names(why: str, named: bool) -> None:
+    report = pipeline.explain(_ROUNDS.format(why=why))
+    assert ('names the cause: "When it runs, every old graph is kept' in report.verdict) is named
+    slugs = [action.remedy.slug for action in report.actions]
+    assert slugs[:2] == ["own-process", "newer-release"]
+    assert "evaluate in a process of its own" in report.actions[0].remedy.text

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings import copies_of_workers
-from tfmemlens.findings.support.contrasted import difference, most_likely, what_ended_it
+from tfmemlens.findings.support.contrasted import difference, most_likely, stated_cause, what_ended_it
 from tfmemlens.findings.support.flat_readings import denies_growth
 from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.rows import on_host, requests
@@ -122,6 +122,8 @@ def _ran_out(told: Surroundings) -> Line | None:
 def _finding(case: Case, said: Line, found: Grower, head: str, moment: int = 0) -> Finding:
     differs = difference(case, found)
     guess = most_likely(case, found, differs)
+    if cause := stated_cause(case):
+        guess = f'{cause[1].place} names the cause: "{cause[0]}"; most likely {found.what}'
     return Finding(
         severity=Severity.CAUSE,
         headline=f"{head}; {guess}",

@@ -518,5 +518,5 @@ def _in_own_words(case: Case, begins: str) -> tuple[str, Line] | None:
 
 
 def _short(text: str, longest: int = _LONGEST) -> str:
-    text = text.strip(" .-*")
+    text = text.strip(" .-*#")
     return text if len(text) <= longest else text[: longest - 1].rsplit(" ", 1)[0] + "\u2026"

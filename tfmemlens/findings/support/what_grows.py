@@ -193,11 +193,18 @@ def _of_an_estimator(told: Surroundings, line: Line) -> Grower:
     texts = [line.text, *(each.text for each in code_lines(told))]
     arrays = any(_GIVES_ARRAYS.search(text) for text in texts)
     if any(_MODE.search(text) for text in texts):
+        within = told.shows("growing in words") is not None
+        pool = "" if within else ", or the pool, which keeps what it has while the process lives"
+        keras = (
+            " (and Keras's own registers, which may keep the old graphs)"
+            if _OF_KERAS.search(line.text)
+            else ""
+        )
         return Grower(
             f"what each training and evaluation of an Estimator ({line.place}) makes anew, a graph and a"
-            " session, or the pool, which keeps what it has while the process lives",
+            f" session{keras}{pool}",
             line,
-            (*((_FILES,) if arrays else ()), _NEXT_APART),
+            (*((_FILES,) if arrays else ()), *((_ROUNDS_APART, _LATER) if within else (_NEXT_APART,))),
         )
     what = ", with the data that its input_fn puts into them" if arrays else ""
     return Grower(
@@ -209,6 +216,18 @@ def _of_an_estimator(told: Surroundings, line: Line) -> Grower:
 
 
 _GIVES_ARRAYS = regex(r"\b(?:from_tensor(?:_slice)?s|numpy_input_fn|pandas_input_fn|tf\.constant)\b")
+_OF_KERAS = regex(r"\bmodel_to_estimator\b")
+_ROUNDS_APART = Remedy(
+    "evaluate in a process of its own, which reads the checkpoints, and train in this one; until then"
+    " evaluate seldom (`throttle_secs` of EvalSpec, `save_checkpoints_secs` of RunConfig), since each round"
+    " adds a graph",
+    "eval_spec = tf.estimator.EvalSpec(input_fn, throttle_secs=3600)",
+    slug="own-process",
+)
+_LATER = Remedy(
+    "compare with a newer TensorFlow: whether a graph is freed after its round depends on the release",
+    slug="newer-release",
+)
 _NEXT_APART = Remedy(
     "do what comes after it (prediction, another training) in a process of its own, which reads the"
     " checkpoint: when a process ends, all that it held is free",

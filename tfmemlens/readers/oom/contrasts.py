@@ -397,6 +397,13 @@ _HAS_CAUSED = regex(
     r"\b(?:becomes?|scales?|grows?|goes|is|then needs) (?:\w+ ){0,2}?(?:O\(|quadratic|N\^2)"
 )
 """The same where a `not` may be a part of the cause."""
+_HELD_ON = regex(
+    r"(?i)\b(?:referenced|stored|kept|held|registered|cached) (?:alive )?(?:in|by|inside) [^.;?]{1,60}?"
+    r"\b(?:and|but|which)"
+    r" (?:is |are )?never (?:\w+ )?(?:de-?allocated|freed|released|(?:garbage )?collected|removed|deleted"
+    r"|cleared|evicted)\b"
+)
+"""What holds on to something, and that nothing ever frees it."""
 _NOT_FIXED = regex(
     r"(?i)\b(?:not|n't|never|hop(?:e|ing|efully)|maybe|perhaps|how|can(?:not)?|could|would|should|may"
     r"|might|try|anyone|will|until|unless|please|if)\b|\?"
@@ -422,6 +429,7 @@ _RAN_OUT = regex(
 """That memory ran out is what a cause is looked for, and none itself."""
 
 
+_TITLE = 1
 _REMEMBERED = 2048
 """Sentences of at most 500 letters: what they tell is remembered, with their clauses, in some 2 MiB."""
 
@@ -560,7 +568,9 @@ class ContrastCollector:
         if not short and _ONLY_SO.match(sentence):
             fixed = works = self._before if fixed and _DID.match(self._before) else ""
         self._quote(ENDED_BY, fixed, short.text if short else fixed, short or line)
-        self._quote(CAUSED_BY, told.caused, sentence, line)
+        if told.caused and line.number != _TITLE:  # a title names what leaks, the text below it why
+            self._forget(CAUSED_BY, _TITLE)
+        self._quote(CAUSED_BY, told.caused, _from_its_clause(sentence, _HELD_ON) or sentence, line)
         answered = told.did and 0 < line.number - self._asked <= _NEXT_TURNS and self._asked
         if works or answered:
             self._works = _in_short(works or sentence), line
@@ -598,6 +608,14 @@ class ContrastCollector:
         near = _NEAR + len(told.clauses)
         self._clauses = [each for each in self._clauses if self._number - each.number <= near]
         self._compare()
+
+    def _forget(self, what: str, number: int) -> None:
+        """Keep nothing of it that the line of this number tells."""
+        self._facts = {
+            name: line
+            for name, line in self._facts.items()
+            if line.number != number or not name.startswith(what)
+        }
 
     def _quote(self, what: str, holds: object, words: str, line: Line) -> None:
         """Keep the first sentence that tells it."""
@@ -670,7 +688,7 @@ def _told(sentence: str) -> _Told:
     nowhere = "?" in sentence or fixed or works or without or _FAILS_OTHERWISE.search(sentence)
     elsewhere = "" if nowhere else _from_its_clause(sentence, _NOT_THERE)
     caused = not (in_doubt or _RAN_OUT.search(sentence)) and (
-        _HAS_CAUSED.search(sentence) or _names_a_cause(sentence)
+        _HELD_ON.search(sentence) or _HAS_CAUSED.search(sentence) or _names_a_cause(sentence)
     )
     clauses = _poles([part for part in _CLAUSE.split(sentence) if part.strip()])
     if all(fails is None for _, fails in clauses) and _TRAINS_SO.search(sentence):
