@@ -89,6 +89,21 @@ def test_a_message_beyond_grpcs_limit_is_told_with_its_sizes() -> None:
     assert "36.00 MiB, and the receiver takes 4.00 MiB" in verdict
 
 
+@pytest.mark.parametrize(
+    ("side", "program", "code"),
+    [
+        ("Sent", "", "grpc.max_send_message_length"),
+        ("Received", "", "grpc.max_receive_message_length"),
+        ("Sent", "run_client(\n    grpc_max_message_length=4096,\n)\n", "grpc_max_message_length=2**31"),
+        ("Sent", "run_client(\n    my_max_message_length=4096,\n)\n", "grpc.max_send_message_length"),
+    ],
+)
+def test_the_side_that_refused_a_message_takes_more(side: str, program: str, code: str) -> None:
+    report = explain(f'details = "{side} message larger than max (37748804 vs. 4194304)"\n{program}')
+    (remedy,) = [each for each in report.findings[0].remedies if each.slug == "larger-message"]
+    assert code in (remedy.code or "")
+
+
 PENALTY = """  File "a.py", line 9, in %s
     grads = tape.gradient(pred, [mixed])[0]
 """

@@ -231,7 +231,7 @@ _HELP = {
     ),
     "gRPC's limit": Remedy(
         "raise the limit of the side that refused the message (the error's stack shows which), or send less"
-        " at a time: fewer samples, or smaller numbers such as uint8",
+        " at a time: of data fewer samples or smaller numbers such as uint8, of weights float16",
         "options=[('grpc.max_receive_message_length', -1)]   # of the channel",
         slug="larger-message",
     ),
@@ -530,9 +530,15 @@ def check(case: Case) -> Iterator[Finding]:
                 *(after_a_silence(line) if OF_A_HEARTBEAT in what else ()),
                 *((_NO_SHAPE,) if _PREPARE in what and _OF_NO_SHAPE.search(line.text) else ()),
                 *(
-                    _of_a_pod(
+                    _of_a_message(
                         case,
-                        _on_that_disk(_as_long_as_fits(_of_xla(_in_node(case, remedy), line), line), line),
+                        _of_a_pod(
+                            case,
+                            _on_that_disk(
+                                _as_long_as_fits(_of_xla(_in_node(case, remedy), line), line), line
+                            ),
+                        ),
+                        line,
                     )
                     for words, remedy in (*_HELP.items(), *_of_rocm(line))
                     if words in what
@@ -545,6 +551,22 @@ def check(case: Case) -> Iterator[Finding]:
         )
     yield from _crash(case)
     yield from _kernel_died(case)
+
+
+def _of_a_message(case: Case, remedy: Remedy, line: Line) -> Remedy:
+    """The limit of the side that refused it, by the name that the program has for it where it shows one."""
+    if remedy.slug != "larger-message":
+        return remedy
+    named = (_OWN_LIMIT.search(each.text) for each in code_lines(case.capture.surroundings))
+    if own := next(filter(None, named), None):
+        return replace(remedy, code=f"{own[0]}=2**31 - 1   # on both sides")
+    if "Sent message" in line.text:
+        return replace(remedy, code="options=[('grpc.max_send_message_length', -1)]   # of the sending side")
+    return remedy
+
+
+_OWN_LIMIT = regex(r"(?<![\w.])(?:grpc_)?max_(?:grpc_)?mess?age_(?:length|size)(?= ?=)")
+"""The parameter of a library that is built on gRPC, and sets the channel's options itself."""
 
 
 def _of_rocm(line: Line) -> tuple[tuple[str, Remedy], ...]:
