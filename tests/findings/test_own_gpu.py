@@ -41,3 +41,17 @@ def test_who_pins_a_session_is_not_told_to() -> None:
     assert line is not None
     assert line.number == 3
     assert not own_gpu.uses_sessions(explained("mpirun -np 2 python t.py\n" + REFUSED).case)
+
+
+@pytest.mark.parametrize(
+    ("below", "sure"),
+    [
+        ("", False),
+        ("\t [[{{node Reduce_7}} = HorovodAllreduce[T=DT_FLOAT](grad)]]\n", False),
+        ("hvd.init()\nconfig = tf.ConfigProto()\n", True),
+    ],
+)
+def test_that_ranks_share_a_gpu_is_likely_where_a_program_is_quoted(below: str, sure: bool) -> None:
+    verdict = explained(f"mpirun -np 4 python train.py\n{REFUSED}{below}").verdict
+    assert ("most likely each takes memory of the same GPU" in verdict) is sure
+    assert ("see whether each takes memory of the same GPU" in verdict) is not sure

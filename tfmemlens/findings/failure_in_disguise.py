@@ -586,7 +586,7 @@ _SMALLER_STEP = Remedy(
     slug="smaller-batch",
 )
 _LESS_AT_ONCE = Remedy(
-    "give it less at once: fewer or smaller images (rows, sequences), in batches and not as one array",
+    "give it less at once: fewer or smaller images (rows, sequences), or in smaller parts",
     slug="smaller-input",
 )
 

@@ -182,4 +182,6 @@ def why(case: Case) -> str:
         took = "a session without their configuration took more"
     else:
         took = "each takes memory of the same GPU"
+        if not code_lines(case.capture.surroundings):
+            return f"; {line.place} tells of several ranks: see whether {took}, or one needs more than it has"
     return f"; {line.place} tells of several ranks: most likely {took}"

@@ -28,6 +28,10 @@ _BETWEEN = regex(r",(?![^()]*\))")
 _WHOLE = regex(r"(?:int\(.*[,\s]['\"]?)?(?P<number>\d[\d_]*)['\"]?\)*\Z")
 
 
+_OF_A_MESSAGE = ("[[{{node ", "[[Node: ")
+"""How a message of TensorFlow names its op, in a line that looks like an assignment."""
+
+
 def code_lines(told: Surroundings) -> tuple[Line, ...]:
     """Lines that the text quotes, then those of its statements and of files read with it; each once."""
     known = {line.text.strip() for line in told.code}
@@ -36,7 +40,8 @@ def code_lines(told: Surroundings) -> tuple[Line, ...]:
         for line in statement.lines:
             if (text := line.text.strip()) and text not in known:
                 added.setdefault(text, line)
-    return (*told.code, *added.values())
+    quoted = (line for line in told.code if not line.text.lstrip().startswith(_OF_A_MESSAGE))
+    return (*quoted, *added.values())
 
 
 def definitions(text: str, code: Sequence[Line], place: str | None = None) -> Iterator[Line]:
