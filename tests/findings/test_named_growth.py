@@ -223,3 +223,15 @@ def test_what_holds_on_is_the_cause_that_the_text_names(why: str, named: bool) -
     slugs = [action.remedy.slug for action in report.actions]
     assert slugs[:2] == ["own-process", "newer-release"]
     assert "evaluate in a process of its own" in report.actions[0].remedy.text
+
+
+@pytest.mark.parametrize(
+    ("after", "apart"), [("", False), ("It runs out of memory in a prediction afterwards.", True)]
+)
+def test_what_comes_after_an_estimator_goes_apart_where_it_fails(after: str, apart: bool) -> None:
+    report = pipeline.explain(
+        "# Memory leak with `tf.estimator.train_and_evaluate`\n\n"
+        f"The GPU memory grows with each round. {after}\n"
+    )
+    first = report.actions[0].remedy.text
+    assert first.startswith("do what comes after it" if apart else "evaluate in a process of its own")

@@ -362,7 +362,9 @@ def _another_reason(case: Case, library: str, handle: bool) -> _Reason | None:
             f"{library} could not start, and {line.place} says that another driver, CUDA or cuDNN ended it:"
             " most likely the versions did not match, and no memory was lacking",
             Evidence("what ended it", line),
-            remedy=Remedy(
+            remedy=None
+            if ended_by(case)
+            else Remedy(
                 f"make the change of versions that ended it there ({line.place})", slug="matching-driver"
             ),
         )

@@ -193,7 +193,9 @@ def _of_an_estimator(told: Surroundings, line: Line) -> Grower:
     texts = [line.text, *(each.text for each in code_lines(told))]
     arrays = any(_GIVES_ARRAYS.search(text) for text in texts)
     if any(_MODE.search(text) for text in texts):
-        within = told.shows("growing in words") is not None
+        grows = told.shows("growing in words")
+        words = (*_of_the_writer(told), *filter(None, (told.shows("running short"),)))
+        within = grows is not None and not any(_AFTER_IT.search(each.text) for each in words)
         pool = "" if within else ", or the pool, which keeps what it has while the process lives"
         keras = (
             " (and Keras's own registers, which may keep the old graphs)"
@@ -217,6 +219,11 @@ def _of_an_estimator(told: Surroundings, line: Line) -> Grower:
 
 _GIVES_ARRAYS = regex(r"\b(?:from_tensor(?:_slice)?s|numpy_input_fn|pandas_input_fn|tf\.constant)\b")
 _OF_KERAS = regex(r"\bmodel_to_estimator\b")
+_AFTER_IT = regex(
+    r"(?i)\bpredict\w*\b[^.\n]{0,20}\bafter|\bafter(?:wards?)?\b[^.\n]{0,30}\bpredict"
+    r"|\bafter (?:it|training)\b"
+)
+"""What comes after training and evaluating is where memory lacks."""
 _ROUNDS_APART = Remedy(
     "evaluate in a process of its own, which reads the checkpoints, and train in this one; until then"
     " evaluate seldom (`throttle_secs` of EvalSpec, `save_checkpoints_secs` of RunConfig), since each round"
