@@ -234,6 +234,26 @@ def test_a_lambda_call_that_used_less_than_its_limit_is_no_failure() -> None:
     assert not read("Memory Size: 3008 MB\tMax Memory Used: 3007 MB").incidents
 
 
+ALL_USED = "REPORT RequestId: 7c1 Duration: 91.00 ms Memory Size: 256 MB\tMax Memory Used: 256 MB"
+
+
+@pytest.mark.parametrize("told", ["", '{"errorMessage": "no such key", "errorType": "KeyError"}'])
+def test_a_lambda_call_that_used_all_and_was_not_killed_is_no_failure_of_memory(told: str) -> None:
+    assert not read(f"START RequestId: 7c1 Version: 3\nEND RequestId: 7c1\n{ALL_USED}\n{told}").incidents
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "RequestId: 7c1 Error: Runtime exited with error: signal: killed",
+        "REPORT RequestId: 7c1 Status: error Error Type: Runtime.ExitError",
+        '{"errorType": "Runtime.OutOfMemory"}',
+    ],
+)
+def test_a_lambda_call_that_used_all_and_was_killed_is_a_failure(told: str) -> None:
+    assert read(f"END RequestId: 7c1\n{ALL_USED}\n{told}").incidents
+
+
 def test_a_host_allocation_whose_size_holds_137_is_no_kill() -> None:
     report = pipeline.explain(
         "failed to alloc 8589137592 bytes on host: CUDA_ERROR_OUT_OF_MEMORY: out of memory\n"

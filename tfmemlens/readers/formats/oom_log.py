@@ -299,6 +299,7 @@ class _Stream:
         self.compiler.finish(failed[-1] if failed else None, short)
         if CUDNN_VERSION in self.surroundings.elsewhere:
             self.disguises.drop_unexplained_libraries()
+        self.disguises.drop_calls_that_ended()
         self.disguises.drop_cut_titles()
         self._drop_ended_title()
         joiner = Joiner(self.rank, self.log_below)

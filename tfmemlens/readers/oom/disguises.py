@@ -388,6 +388,11 @@ LAMBDA = LineRule(
     needs="Max Memory Used",
 )
 """The account that AWS Lambda gives of each call: of a failure only where all was used."""
+_CALL_ENDS = "END RequestId"
+_CALL_KILLED = regex(r"(?i)\bRuntime exited|\bRuntime\.(?:ExitError|OutOfMemory)|\bsignal: killed")
+"""How AWS Lambda tells that a call's process ended: one that ran out of time, or raised an exception of its
+own, was not killed for memory.
+"""
 _BUFFER_OF_MIOPEN = regex(r"Memory not available to allocate buffer: (?P<bytes>\d{1,15})\b")
 _DISGUISES = RuleTable.of(
     DRIVER, PINNED, HOST, ARRAY, UNABLE, FETCHED, BATCH, BUFFER, CONSTANT, PROTO, COPY, DST, LAUNCH,
@@ -448,6 +453,7 @@ class IndirectFailureCollector:
         self.finished: list[IndirectFailure] = []
         self._sizes: list[int] | None = None
         """The sizes of a constant whose shape is being read."""
+        self._call_ended = self._call_killed = False
 
     def offer(self, line: Line) -> bool:
         """Take the line if it tells of memory that could not be had."""
@@ -456,6 +462,8 @@ class IndirectFailureCollector:
             self.finished[-1].shape = tuple(self._sizes)
             return True
         self._sizes = None
+        self._call_ended = self._call_ended or _CALL_ENDS in line.text
+        self._call_killed = self._call_killed or _CALL_KILLED.search(line.text) is not None
         if "OM when allocating" in line.text and not BUFFER.search(line.text):
             return False
         match = self._recognise(line) if _DISGUISES.likely(line.text) else None
@@ -472,6 +480,13 @@ class IndirectFailureCollector:
             for part in self.finished
             if part.kind is not RequestKind.WORKSPACE or "ALLOC_FAILED" in part.line.text
         ]
+
+    def drop_calls_that_ended(self) -> None:
+        """Forget the accounts of calls that ended as they should: a cache of files fills what a call has, and
+        an emulator prints the limit itself.
+        """
+        if self._call_ended and not self._call_killed:
+            self.finished = [part for part in self.finished if not LAMBDA.search(part.line.text)]
 
     def drop_cut_titles(self) -> None:
         """Forget a message that is cut before its figure, as titles are, where the text has it whole."""
