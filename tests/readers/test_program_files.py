@@ -331,3 +331,47 @@ def test_a_message_that_a_program_holds_as_data_or_speaks_of_is_no_log(tmp_path:
     path = tmp_path / "fit.py"
     path.write_text(program)
     assert any("no log of it" in note.text for note in pipeline.explain(path).case.capture.notes)
+
+
+_COPIED = (
+    "tensorflow.python.framework.errors_impl.InternalError: Failed copying input tensor from"
+    " /job:localhost/replica:0/task:0/device:CPU:0 to /job:localhost/replica:0/task:0/device:GPU:0 in order"
+    " to run _EagerConst: Dst tensor is not initialized.\n"
+)
+_OUTPUT = (
+    "failed to allocate memory\n\t [[{{node net/conv2d_3/Relu}}]]\nHint: If you want to see a list of"
+    " allocated tensors when OOM happens, add report_tensor_allocations_upon_oom to RunOptions.\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("program", "kind"),
+    [
+        (f"{_MADE}'''\nfrom the second turn on\n{_COPIED}'''\n", "COPY"),
+        (f"{_MADE}{textwrap.indent(_OUTPUT, '# ')}", "TENSOR"),
+        (
+            f"{_MADE}# numpy._core._ArrayMemoryError: Unable to allocate 9.31 GiB for an array with"
+            " shape (100000, 12500) and data type float64\n",
+            "HOST",
+        ),
+    ],
+)
+def test_a_failure_in_disguise_that_is_pasted_into_a_program_is_its_log(
+    tmp_path: Path, program: str, kind: str
+) -> None:
+    path = tmp_path / "fit.py"
+    path.write_text(program)
+    request = pipeline.explain(path).case.moments[0].request
+    assert request and request.failed.kind.name == kind
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        f'{_MADE}"""Splits the array where it says Dst tensor is not initialized."""\n',
+        f"{_MADE}# a larger one ends in MemoryError: Unable to allocate 9.31 GiB for an array\n",
+        f"{_MADE}SAMPLE = '''\n{_COPIED}'''\n",
+    ],
+)
+def test_a_failure_in_disguise_that_a_program_speaks_of_is_no_log(program: str) -> None:
+    assert not pasted_output(program)

@@ -12,13 +12,19 @@ _GOES_ON = ("(", "[", "{", ",", "=", "\\", "+", "%")
 """What ends the line above a string that is a part of a statement, such as an argument."""
 _MESSAGE = regex(
     r"OOM when allocating tensor|\b(?:RESOURCE_EXHAUSTED|[Rr]esource exhausted): "
-    r"|[Rr]an out of memory trying to allocate \d|\bCUDA_ERROR_OUT_OF_MEMORY\b",
+    r"|[Rr]an out of memory trying to allocate \d|\bCUDA_ERROR_OUT_OF_MEMORY\b"
+    r"|Failed copying input tensor from /job:|\bDst tensor is not initialized"
+    r"|\bUnable to allocate (?:array with shape \(|\d[\d.]* [KMGTP]i?B for an array)"
+    r"|\bfailed to allocate memory\b",
 )
 _CONSOLE = regex(
     r"\A[\s#]*(?:\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[.\d]*: )?[WEIF] ?[ /\w]*\.cc:\d+\]"
     r"|\A[\s#]*[WEIF]\d{4} \d\d:\d\d:\d\d|\A[\s#]*Traceback \(most recent call last\)"
     r"|\A[\s#]*File \"[^\"\n]+\", line \d+|\[\[\{{0,2}[Nn]ode\b"
     r"|\A[\s#]*[\w.]*Error: OOM when allocating tensor with shape\[[\d,]+\] and type \w+ on /job:"
+    r"|\A[\s#]*[\w.]*Error: Failed copying input tensor from /job:"
+    r"|\A[\s#]*(?:[\w.]+\.)?InternalError: (?:[^\n]{0,80} )?Dst tensor is not initialized"
+    r"|\A[\s#]*(?:[\w.]+\.)?_?(?:Array)?MemoryError: Unable to allocate \S"
     r"|\bHint: If you want to see a list of allocated",
 )
 
