@@ -42,6 +42,8 @@ def verdict(text: str) -> str:
         ),
         (f"{SHORT}I have no GPU, and 8 GB.\nI run it without a GPU.", "host RAM ran out"),
         (f"{SHORT}- RAM: 64 GB\n- disk: 2 TB", "memory ran out"),
+        ("Hello,\nI get an out of memory error on a Titan RTX (24GB ram)", "a device's memory ran out"),
+        (f"{SHORT}I have a GPU with 8 GB RAM", "a device's memory ran out"),
         ("Hello,\nThe executors' memory keeps increasing", "host RAM grows"),
         ("Hello,\nThe memory in use keeps increasing with tf.executor.memory", "memory grows"),
     ],
@@ -88,3 +90,18 @@ def test_a_set_on_a_gpu_is_to_stay_in_ram() -> None:
     ]
     assert slugs[0] == "data-on-the-host" and "map-the-file" not in slugs
     assert pipeline.explain(f"{SHORT}with the whole dataset\n").actions[0].remedy.slug == "map-the-file"
+
+
+def test_a_second_model_that_is_loaded_beside_the_first_is_no_later_step() -> None:
+    told = pipeline.explain(
+        "It gets an out of memory error as soon as it loads the second model.\n"
+        "I have an RTX 3090 (24GB ram), so there should be plenty of room.\n"
+        "Setting allow_growth could solve this, but nobody tried it.\n"
+    )
+    assert "a device's memory ran out" in told.verdict
+    assert "for a while" not in told.verdict and "ended it" not in told.verdict
+
+
+def test_a_second_model_of_a_series_is_later() -> None:
+    told = pipeline.explain("I run out of memory in TensorFlow when it comes to training the second model.\n")
+    assert "for a while" in told.verdict

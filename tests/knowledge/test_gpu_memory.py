@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tfmemlens.knowledge.gpu_memory import least_bytes, shares_ram
+from tfmemlens.knowledge.gpu_memory import least_bytes, shares_ram, with_vram
 from tfmemlens.units import GIB
 
 
@@ -68,3 +68,32 @@ def test_of_parts_and_of_what_is_not_known(model: str | None) -> None:
 )
 def test_boards_with_one_memory(model: str | None, shared: bool) -> None:
     assert shares_ram(model) is shared
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "my Titan RTX (24 GB RAM) is full",
+        "on a GTX 1080 Ti [11GB of RAM]",
+        "we have a GPU with 8 GB RAM",
+        "the graphics card has only 4GB of RAM",
+        "an 8 GB RAM GPU",
+        "it takes 90% of a GPUs RAM",
+    ],
+)
+def test_ram_that_is_given_to_a_card_is_its_own(text: str) -> None:
+    assert with_vram(text) == text.replace("RAM", "VRAM")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "RTX 3090, 64GB RAM",
+        "an RTX 2080 Ti with 64 GB of RAM",
+        "a GPU and 32 GB RAM",
+        "a laptop (16 GB RAM) without a GPU",
+        "- GPU: A100 80GB\n- System RAM: 512 GB",
+    ],
+)
+def test_ram_beside_a_card_is_the_machines(text: str) -> None:
+    assert with_vram(text) == text

@@ -708,7 +708,7 @@ def _with_figures(line: Line) -> str:
     for each in told:
         amount = _AMOUNT.search(each)
         of_it = _OF_MEMORY.search(each) or ("%" not in (amount[0] if amount else "%") and _TELLS.search(each))
-        if _IS_LITTLE.search(each):
+        if _IS_LITTLE.search(each) or _IS_PLENTY.search(each):
             continue
         if amount and of_it and _may_be_quoted(each) and not RAM_IN_STOCK.search(each):
             return f': "{each}"'
@@ -719,6 +719,8 @@ _IS_LITTLE = regex(
     r"(?i)\b(?:less than|only|just|merely|under|below|at most) (?:about )?\d[\d.,]* ?[KMG]i?B\b"
 )
 """What is said to be little is what its writer reckons with, and not what ran out."""
+_IS_PLENTY = regex(r"(?i)\bplenty\b|\bshould (?:be|fit|suffice)\b|\b(?:more than|certainly|surely) enough\b")
+"""What its writer says to be there, and not what is full."""
 _TELLS = regex(
     r"(?i)\bOOM|\bout of\b|exhaust|\bleak|\buse(?:s|d)?\b|\busage\b"
     r"|\b(?:grow|increas|ris|tak|need|ask|requir|allocat|consum|fill|fail|try|exceed|crash|limit)\w*"

@@ -56,3 +56,22 @@ def is_for_games(model: str | None) -> bool:
 def shares_ram(model: str | None) -> bool:
     """Whether CPU and GPU of this board have one memory between them."""
     return bool(model and _SHARED.search(model))
+
+
+_SERIES = r"(?:GeForce|RTX|GTX|TITAN|Tesla|Quadro|Radeon)"
+_MODEL = r"(?: ?[A-Z]{0,3}\d{1,4}\w{0,2}| Xp?| V| RTX| GTX| ?Ti| Super){0,3}"
+_ANY_CARD = r"(?:GPUs?|graphics? cards?|video cards?)"
+_CARD = rf"\b(?:{_ANY_CARD}|{_SERIES}{_MODEL}|[AV]100|A40|A10G?|P100|K80|T4)\b"
+_SO_MUCH = r"\d[\d.]{0,6} ?[GM]i?B?(?: of)?(?: (?:GDDR\dX?|dedicated|onboard))?"
+_RAM_OF_A_CARD = regex(
+    rf"(?i)(?:(?P<before>{_CARD} ?[(\[]{_SO_MUCH} )"
+    rf"|(?P<has>\b{_ANY_CARD} (?:\w{{1,12}} )?(?:has|have|with|of) (?:\w{{1,8}} )?{_SO_MUCH} )"
+    r"|(?P<owner>\b(?:GPU|card)(?:'s|s'?)? ))RAM\b"
+    rf"|(?P<amount>{_SO_MUCH} )RAM(?= {_ANY_CARD}\b)"
+)
+"""Memory of a card that its owner calls RAM: `a Titan RTX (24GB RAM)`, `a GPU with 8 GB RAM`."""
+
+
+def with_vram(text: str) -> str:
+    """The text with `VRAM` for the RAM that it gives to a graphics card."""
+    return _RAM_OF_A_CARD.sub(lambda match: f"{next(filter(None, match.groups()))}VRAM", text)

@@ -14,7 +14,7 @@ from tfmemlens.findings.support.situation import (
     without_gpu,
 )
 from tfmemlens.knowledge.denials import without_denials
-from tfmemlens.knowledge.gpu_memory import least_bytes
+from tfmemlens.knowledge.gpu_memory import least_bytes, with_vram
 from tfmemlens.knowledge.kill_words import IN_OTHER_LANGUAGES
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
@@ -109,7 +109,7 @@ def whose(case: Case, line: Line) -> str:
     no writer knows it for host RAM but by `MemoryError`.
     """
     told = case.capture.surroundings
-    line = line._replace(text=RAM_IN_STOCK.sub(" ", line.text))
+    line = line._replace(text=RAM_IN_STOCK.sub(" ", with_vram(line.text)))
     if told.shows("room on the device") and not told.shows("raising an exception"):
         return HOST if any(map(told.shows, _OF_THE_HOST)) else UNSAID
     if _HBM_FULL.search(line.text):

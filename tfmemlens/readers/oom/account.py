@@ -13,6 +13,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from tfmemlens.knowledge.denials import denies_a_leak, without_earlier
+from tfmemlens.knowledge.gpu_memory import with_vram
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
 from tfmemlens.readers.oom.growing_sizes import GROWING_WITH_A_SIZE, UNCHANGED
@@ -268,7 +269,9 @@ _CIRCUMSTANCES = {
         rf"|\b(?:runs?|trains?|works?|running|training)\b.{{0,40}}\bfor (?:\w+ ){{0,2}}{_LATER}"
         r".{0,20}\bbefore\b"
         rf"|{_MINUTES_LATER}"
-        r"|\b(?:last|second|third) (?:training )?(?:epoch|fold|trial|model|run)\b)"
+        r"|\b(?:last|second|third) (?:training )?(?:epoch|fold|trial|run)\b"
+        r"|\b(?:at|on|in|during|after|until|with|train\w*|fit\w*) (?:the|my|a)"
+        r" (?:last|second|third) (?:training )?model\b)"
     ),
     "one call alone": regex(
         r"(?i)\A(?=.*(?:\bmemory\b|\d ?GB\b)).*\b(?:one|single|very first)"
@@ -763,7 +766,7 @@ _FLAT = regex(
 
 def _whose(sentence: str) -> str | None:
     """Which memory a sentence is about; one that somebody would like to use is not the one that is full."""
-    sentence = _WISHES.sub(" ", sentence)
+    sentence = with_vram(_WISHES.sub(" ", sentence))
     of_device = _OF_DEVICE.search(sentence)
     if _OF_HOST.search(sentence) and (_OF_CPU.search(sentence) or not of_device):
         return "host RAM in words"

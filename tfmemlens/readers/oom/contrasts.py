@@ -835,7 +835,8 @@ _OF_BEFORE = regex(r"(?i)\W*(?:and |so |but )?(?:this|that|it|which|then)\b")
 
 
 _SUPPOSES = regex(
-    r"(?i)\b(?:may|might|could|should|would) have\b|\b(?:hopefully|maybe|perhaps|possibly|temporarily"
+    r"(?i)\b(?:may|might|could|should|would) (?:have|(?:\w{2,12}ly )?(?:fix|(?:re)?solve|help|do the trick"
+    r"|avoid|prevent)\w{0,4})\b|\b(?:hopefully|maybe|perhaps|possibly|temporarily"
     r"|let (?:you|us|everyone) know|(?:see|check|know) (?:if|whether)|if (?:this|that|it))\b"
 )
 """Within what would say that it ended: an intention, a guess, or an end for a while."""

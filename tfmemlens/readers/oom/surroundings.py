@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from tfmemlens.knowledge.denials import without_denials, without_earlier
+from tfmemlens.knowledge.gpu_memory import with_vram
 from tfmemlens.knowledge.stack_frames import user_frame
 from tfmemlens.model.capture import (
     EVALUATION_FRAME,
@@ -236,6 +237,7 @@ _AGAIN = regex(
 _OF_FAILURES = ("running short", "growing in words")
 _OF_MANY_STEPS = ("failing late", "many runs before")
 _OF_A_LACK = ("running short", "much memory in words")
+_NAMES_RAM = ("host RAM in words", "host RAM named", "GPU memory named")
 _HEARSAY = regex(
     r"(?i)\b(?:people|others?|somebody|someone|some|they|posts?|threads?|answers?) (?:\w+ )?"
     r"(?:writes?|wrote|says?|said|claims?|thinks?|reports?|call(?:s|ed)?)\b"
@@ -370,6 +372,7 @@ class SurroundingsCollector:
             no_failure = purpose in _OF_FAILURES and (HINT.search(line.text) or _BENIGN.search(line.text))
             told = without_questions(line.text) if purpose in _OF_A_LACK else line.text
             told = without_wishes(told) if purpose == "host RAM in words" else told
+            told = with_vram(told) if purpose in _NAMES_RAM else told
             if purpose in _OF_FAILURES:
                 told = without_gifts(without_earlier(without_denials(told)))
             if purpose in _OF_MANY_STEPS and only_counts_steps(line.text):
