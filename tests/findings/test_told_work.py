@@ -334,3 +334,28 @@ def test_batches_of_longer_samples_fail_late(said: str, longer: bool) -> None:
     assert ("a batch of longer samples" in report.verdict) is longer
     first = pipeline.explain(VARIES.format(said).replace("after 90 batches", "at once"))
     assert "a batch of longer samples" not in first.verdict
+
+
+_MANY = "4,000 images of 640x640 with a batch size of {} fail in Keras: out of memory."
+
+
+def test_a_count_beside_the_batch_that_fails_is_no_array_in_ram() -> None:
+    assert "host RAM" not in pipeline.explain(f"Hello,\n{_MANY.format(48)}\n").verdict
+
+
+def test_a_count_beside_code_that_collects_all_is_an_array_in_ram() -> None:
+    code = "data.append(img)\nx = np.array(data)\n"
+    report = pipeline.explain(f"Hello,\n{_MANY.format(48)}\n```python\n{code}```\n")
+    assert "4,000 images" in report.verdict
+
+
+@pytest.mark.parametrize(("batch", "less"), [(48, 12), (4, 1), (2, None)])
+def test_below_the_batch_that_fails(batch: int, less: int | None) -> None:
+    report = pipeline.explain(
+        f"Hello,\nIn Keras even a batch size of {batch} ends in an out of memory error.\n"
+    )
+    lower = [each.text for each in report.findings[0].remedies if each.slug == "smaller-batch"]
+    assert any(
+        each.startswith(f"lower the batch: {batch} fails (line 2), so try {less}") for each in lower
+    ) is (less is not None)
+    assert len(lower) < 2

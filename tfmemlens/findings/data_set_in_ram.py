@@ -167,7 +167,18 @@ def _told_in_words(case: Case) -> Line | None:
     if told.foreign or told.elsewhere or told.crash:
         return None
     said = told_in_words.spoken(case)
-    return told.kernel_died or (said[0] if said and said[1] != which_memory.DEVICE else None)
+    if told.kernel_died or said is None:
+        return told.kernel_died
+    collected = any(_ADDS.search(line.text) or _MAKES_ARRAY.search(line.text) for line in told.code)
+    whole = said[1] == which_memory.HOST or any(map(told.shows, _OF_ARRAYS)) or collected
+    if said[1] == which_memory.DEVICE or (_BATCH.search(said[0].text) and not whole):
+        return None  # a count of images says nothing of how many are held at once
+    return said[0]
+
+
+_OF_ARRAYS = ("an array of all samples", "large data")
+_BATCH = regex(r"(?i)\bbatch(?:es|[ _-]?size)?\b")
+"""Whoever names the batch beside the failure tells of training steps."""
 
 
 def _of_host(case: Case) -> bool:

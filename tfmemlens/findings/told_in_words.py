@@ -70,6 +70,7 @@ from tfmemlens.findings.support.small_machine import small_machine
 from tfmemlens.findings.support.told_again import WITHOUT_CACHE
 from tfmemlens.findings.support.told_mechanism import told_mechanism, told_mechanisms
 from tfmemlens.findings.support.traceback_place import another_error, in_short, of_the_op, of_the_traceback
+from tfmemlens.findings.support.tried import ruled_out
 from tfmemlens.findings.support.which_memory import (
     CACHE,
     DEVICE,
@@ -263,6 +264,7 @@ def check(case: Case) -> Iterator[Finding]:
     figures = _with_those_of(told, line, where)
     names = "" if figures else named_by(case, line, where)
     little = small_machine(case) if where == HOST and not on_board else None
+    lower = () if grows or where == HOST else tuple(_below_the_failed(case, claimed))
     sure = likely and (claimed is None or claimed.sure)
     of_board = _of_the_board(on_board[0], grows) if on_board else ""
     unsaid = "" if sure or cause or ended or on_board else how_to_tell(case, line, where)
@@ -299,6 +301,7 @@ def check(case: Case) -> Iterator[Finding]:
             *((_NUMPY_FUNCTION,) if cause and _OF_PY_FUNCTION.search(cause[0]) else ()),
             *((_LESS_OF_THE_SQUARE,) if cause and _OF_A_SQUARE.search(cause[0]) else ()),
             *((little.remedy,) if little and grows is None else ()),
+            *lower,
             *(_of_the_limit(told) if where == HOST and grows is None and ended is None else ()),
             *((_OF_A_SERVICE,) if where == HOST and told.shows("on a hosted service") else ()),
             *_beside_a_difference(
@@ -308,7 +311,8 @@ def check(case: Case) -> Iterator[Finding]:
                     _of_the_guess(likely, claimed),
                     _unless_ended(
                         _before_the_log(
-                            _remedies(case, told, line, grows, likely), None if likely else claimed
+                            _but_the_batch(_remedies(case, told, line, grows, likely), bool(lower)),
+                            None if likely else claimed,
                         ),
                         ended is not None,
                     ),
@@ -316,6 +320,33 @@ def check(case: Case) -> Iterator[Finding]:
             ),
         ),
     )
+
+
+def _below_the_failed(case: Case, claimed: Guess | None) -> Iterator[Remedy]:
+    """A smaller batch than the one of which the text says that it fails, where no cause is known."""
+    if claimed is None or claimed.sure:
+        return
+    failed = {
+        int(value): line
+        for name, value, line in case.capture.surroundings.settings
+        if name == "failed_batch" and value.isdigit()
+    }
+    least = min(failed, default=0)
+    if least < _LEAST_TO_LOWER or "smaller-batch" in ruled_out(case) or situation(case).program:
+        return
+    yield Remedy(
+        f"lower the batch: {least} fails ({failed[least].place}), so try {least // 4}, and double it while it"
+        " runs",
+        slug="smaller-batch",
+    )
+
+
+def _but_the_batch(remedies: Iterator[Remedy], named: bool) -> Iterator[Remedy]:
+    """The remedies without a smaller batch where one below the one that failed is named already."""
+    yield from (each for each in remedies if not (named and each.slug == "smaller-batch"))
+
+
+_LEAST_TO_LOWER = 4
 
 
 def _of_no_growth(told: Surroundings, grows: Line) -> Finding:
