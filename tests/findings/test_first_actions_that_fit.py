@@ -123,3 +123,33 @@ def test_a_program_of_the_c_api_has_no_input_pipeline() -> None:
         each.remedy.slug for each in explained(f"tensorflow 1.10\nlibtensorflow_cc.so.2\n{THROWN}").actions
     ]
     assert {"smaller-pipeline", "size-the-slabs"} <= set(python)
+
+
+_ON_THE_CPU = "/job:localhost/replica:0/task:0/device:CPU:0"
+
+
+def in_ram(shape: str) -> str:
+    return (
+        f"ResourceExhaustedError: OOM when allocating tensor with shape[{shape}] and type float on"
+        f" {_ON_THE_CPU} by allocator cpu\n"
+    )
+
+
+def test_next_to_nothing_of_full_ram_has_no_batch() -> None:
+    assert first(in_ram("2048,24")) == "tell-which"
+    assert "smaller-batch" not in [each.remedy.slug for each in explained(in_ram("2048,24")).actions]
+
+
+def test_a_large_request_of_ram_may_have_a_batch() -> None:
+    assert "tell-which" not in [each.remedy.slug for each in explained(in_ram("256,224,224,64")).actions]
+
+
+_WHOLE = "OOM when allocating tensor with shape[50000,32,30,30] and type float on {} by allocator GPU_0_bfc"
+
+
+def test_where_a_batch_was_tried_in_vain_another_call_takes_all() -> None:
+    asked = f"ResourceExhaustedError: {_WHOLE.format(GPU)} [Op:Conv2D]\n"
+    tried = explained(f"{asked}I set the batch_size to 4, and the same error occurs.\n").actions[0].remedy
+    assert tried.text.startswith("a batch of 4 is not what this call took")
+    assert tried.code and "predict" not in tried.code
+    assert "is not what this call took" not in explained(asked).actions[0].remedy.text

@@ -19,6 +19,7 @@ from tfmemlens.findings.failing_op_is_a_bystander import ASSIGNS
 from tfmemlens.findings.support import remedies, samples, summed_gradients
 from tfmemlens.findings.support.board import board
 from tfmemlens.findings.support.far_too_much import other_dimensions
+from tfmemlens.findings.support.grounds import tell
 from tfmemlens.findings.support.host_ram.pinned import pinned_for_a_restore
 from tfmemlens.findings.support.phase import other_than_training
 from tfmemlens.findings.support.rows import failures, on_host, tensor_text
@@ -32,6 +33,7 @@ from tfmemlens.findings.support.vocabulary_sizes import (
     likely_vocabulary,
 )
 from tfmemlens.findings.support.weights import finds_a_full_device, makes_first_values
+from tfmemlens.findings.support.which_memory import HOST
 from tfmemlens.knowledge.kernel_shapes import flattened, like_a_kernel
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.capture import HostUse
@@ -490,9 +492,11 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
 
 def less_at_once(case: Case, moment: Moment) -> tuple[Remedy, ...]:
     """A smaller batch where one is shown; of a number for each word fewer positions, and nothing where these
-    may be a weight's.
+    may be a weight's. Where next to nothing of host RAM was asked for, others fill it, whatever the batch.
     """
     request = moment.request
+    if request and on_host(moment) and (request.needed_bytes or _LITTLE_RAM) < _LITTLE_RAM:
+        return (tell(case, HOST),)
     shape = (request.failed.shape or ()) if request else ()
     words = vocabulary_of(case, request) if request else None
     if words and not remedies.shows_batch(case, moment):
@@ -520,6 +524,8 @@ def _others(case: Case, moment: Moment) -> Iterator[Remedy]:
 
 
 _SMALL_BYTES = 96 * MIB
+_LITTLE_RAM = MIB
+"""No machine that imports TensorFlow lacks it unless something else takes all."""
 
 
 SMALLER_LAYER = Remedy(

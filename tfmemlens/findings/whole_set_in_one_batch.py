@@ -19,6 +19,7 @@ from tfmemlens.findings.support.phase import EVALUATION, PREDICTION, is_loading,
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import place, requests, tensor_text
 from tfmemlens.findings.support.situation import in_r, situation
+from tfmemlens.findings.support.tried import failed_batches
 from tfmemlens.knowledge.ops.roles import PREPARES
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.capture import StatedSize
@@ -454,6 +455,8 @@ def _batches(case: Case, moment: Moment, samples: int | None, need: int | None) 
     elif situation(case, moment).session:
         code = "for start in range(0, len(x), 100): sess.run(fetch, {x_: x[start:start + 100]})"
     elif not explained and (not ran or ran[0] not in (EVALUATION, PREDICTION)):
+        if tried := _batches_in_vain(case, moment, samples):
+            return tried
         code += "   # training: tf.data.Dataset.from_tensor_slices(x).batch(100)"
     if in_r(case):
         return _IN_R
@@ -467,6 +470,23 @@ def _batches(case: Case, moment: Moment, samples: int | None, need: int | None) 
         code,
         need - hundred,
         Certainty.EXACT,
+        slug="in-batches",
+    )
+
+
+def _batches_in_vain(case: Case, moment: Moment, samples: int | None) -> Remedy | None:
+    """Of a text that says which batch it failed with, where all samples went through the network: what passes
+    them is no call with that batch.
+    """
+    batches = [batch for batch in failed_batches(case) if samples and batch * 2 <= samples]
+    failed = moment.request.failed if moment.request else None
+    if not batches or failed is None or situation(case, moment).session:
+        return None
+    return Remedy(
+        f"a batch of {min(batches)} is not what this call took: look for what passes all samples, such as"
+        " `model(x)`. fit does it itself in eager TensorFlow 1.x, which builds a model without input shapes"
+        " by calling it on all that it is given: call the model once on a few samples before fit",
+        "model(x[:1]); model.fit(x, y, batch_size=32)   # or input shapes: tf.keras.Sequential, keras.Model",
         slug="in-batches",
     )
 
