@@ -438,3 +438,24 @@ def test_a_title_about_memory_above_another_error(
     assert ("title speaks of memory" in report.verdict.lower()) is (slugs is not None)
     if slugs:
         assert [action.remedy.slug for action in report.actions] == slugs
+
+
+_STARTS = (
+    "{}\n2024-05-06 07:08:09.101112: I tensorflow/core/common_runtime/gpu/gpu_device.cc:1928] Created device"
+    " /job:localhost/replica:0/task:0/device:GPU:0 with 9000 MB memory:  -> device: 0, name: NVIDIA GeForce"
+    " RTX 3060, pci bus id: 0000:01:00.0, compute capability: 8.6\nEpoch 1/3\n{}"
+)
+
+
+def test_a_title_above_a_log_that_does_not_fail_is_no_failure() -> None:
+    report = pipeline.explain(_STARTS.format("# Memory allocation problems", ""))
+    assert "no line below it fails" in report.verdict
+    assert [each.slug for each in report.findings[0].remedies] == ["read-the-log"]
+
+
+@pytest.mark.parametrize(
+    ("title", "below"),
+    [("# Out of memory: memory problems", ""), ("# Memory problems", "It is killed after a while.\n")],
+)
+def test_a_title_that_says_so_or_words_below_it_tell_of_a_failure(title: str, below: str) -> None:
+    assert "no line below it fails" not in pipeline.explain(_STARTS.format(title, below)).verdict

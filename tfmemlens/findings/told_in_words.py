@@ -235,6 +235,9 @@ def check(case: Case) -> Iterator[Finding]:
     if grows is None and line.number == 1 and another_error(told) and not _OF_A_PERSON.search(line.text):
         yield _of_a_title(told, line)
         return
+    if grows is None and likely is None and _is_only_a_heading(told, line):
+        yield _of_a_heading(told, line)
+        return
     where = whose(case, line)
     on_board = board(case)
     if on_board and grows is None:
@@ -319,6 +322,31 @@ def check(case: Case) -> Iterator[Finding]:
                 ),
             ),
         ),
+    )
+
+
+_A_TOPIC = regex(r"(?i)\bmemory (?:allocation |consumption |usage )?(?:issues?|problems?|errors?)\b")
+
+
+def _is_only_a_heading(told: Surroundings, line: Line) -> bool:
+    """Whether the title alone speaks of memory, and as of a topic, above a log that shows no failure."""
+    rest = _A_TOPIC.sub("", line.text)
+    if line.number != 1 or rest == line.text or RAN_OUT.search(rest):
+        return False
+    return bool(told.devices or told.startup) and not (
+        told.soft_warnings or told.raised or told.crash or told.shows("ended in words")
+    )
+
+
+def _of_a_heading(told: Surroundings, line: Line) -> Finding:
+    return Finding(
+        severity=Severity.NOTE,
+        headline=(
+            f"the title names memory as its topic ({line.place}), and no line below it fails: the log that"
+            " stands here ends before that"
+        ),
+        evidence=(Evidence("the title", line),),
+        remedies=(_message_wanted(told),),
     )
 
 
