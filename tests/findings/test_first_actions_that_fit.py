@@ -153,3 +153,5 @@ def test_where_a_batch_was_tried_in_vain_another_call_takes_all() -> None:
     assert tried.text.startswith("a batch of 4 is not what this call took")
     assert tried.code and "predict" not in tried.code
     assert "is not what this call took" not in explained(asked).actions[0].remedy.text
+    evaluated = f"{asked}I set the batch_size to 4, and the same error occurs in model.evaluate(x, y).\n"
+    assert "is not what this call took" not in explained(evaluated).actions[0].remedy.text

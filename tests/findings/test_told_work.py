@@ -349,6 +349,13 @@ def test_a_count_beside_code_that_collects_all_is_an_array_in_ram() -> None:
     assert "4,000 images" in report.verdict
 
 
+def test_a_count_of_images_that_are_all_loaded_is_an_array_in_ram() -> None:
+    report = pipeline.explain(
+        "With Keras I load all of 50,000 images of 200x200x3, and with batch size 8 it runs out of memory.\n"
+    )
+    assert "50,000 images" in report.verdict
+
+
 @pytest.mark.parametrize(("batch", "less"), [(48, 12), (4, 1), (2, None)])
 def test_below_the_batch_that_fails(batch: int, less: int | None) -> None:
     report = pipeline.explain(

@@ -171,12 +171,17 @@ def _told_in_words(case: Case) -> Line | None:
         return told.kernel_died
     collected = any(_ADDS.search(line.text) or _MAKES_ARRAY.search(line.text) for line in told.code)
     whole = said[1] == which_memory.HOST or any(map(told.shows, _OF_ARRAYS)) or collected
-    if said[1] == which_memory.DEVICE or (_BATCH.search(said[0].text) and not whole):
+    whole = whole or _LOADS_ALL.search(said[0].text) is not None
+    in_steps = _BATCH.search(said[0].text) or told.setting("batch_size")
+    if said[1] == which_memory.DEVICE or (in_steps and not whole):
         return None  # a count of images says nothing of how many are held at once
     return said[0]
 
 
 _OF_ARRAYS = ("an array of all samples", "large data")
+_LOADS_ALL = regex(
+    r"(?i)\b(?:load|read|convert|stor|keep|put)\w*\b[^.;\n]{0,40}\b(?:all|everything|whole|entire|arrays?)\b"
+)
 _BATCH = regex(r"(?i)\bbatch(?:es|[ _-]?size)?\b")
 """Whoever names the batch beside the failure tells of training steps."""
 

@@ -480,7 +480,8 @@ def _batches_in_vain(case: Case, moment: Moment, samples: int | None) -> Remedy 
     """
     batches = [batch for batch in failed_batches(case) if samples and batch * 2 <= samples]
     failed = moment.request.failed if moment.request else None
-    if not batches or failed is None or situation(case, moment).session:
+    evaluates = case.capture.surroundings.shows("failing in evaluation")
+    if not batches or failed is None or evaluates or situation(case, moment).session:
         return None
     return Remedy(
         f"a batch of {min(batches)} is not what this call took: look for what passes all samples, such as"
