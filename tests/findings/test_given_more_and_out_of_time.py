@@ -54,3 +54,15 @@ ENDED = "RuntimeError: Internal: Failed to load in-memory CUBIN: CUDA_ERROR_{0}:
 def test_an_address_out_of_bounds_is_looked_for_in_releases_first() -> None:
     assert "other releases first" in first(f"import jax\n{ENDED.format('ILLEGAL_ADDRESS')}")
     assert "other releases" not in first(f"import jax\n{ENDED.format('ECC_UNCORRECTABLE')}")
+
+
+def test_a_cloud_function_is_not_told_to_install_cuda() -> None:
+    text = (
+        "2022-01-02 03:04:05.060708: W tensorflow/stream_executor/platform/default/dso_loader.cc:60]"
+        " Could not load dynamic library 'libcudart.so.11.0'; dlerror: libcudart.so.11.0: cannot open it\n"
+        "2022-01-02 03:04:06.070809: W tensorflow/core/framework/cpu_allocator_impl.cc:80] Allocation of"
+        " 48000000 exceeds 10% of free system memory.\n{}"
+    )
+    ended = "END RequestId: 7c1\nREPORT RequestId: 7c1 Memory Size: 256 MB Max Memory Used: 256 MB\n"
+    told = [explained(text.format(each)).actions for each in ("", ended)]
+    assert [any("install CUDA" in each.remedy.text for each in actions) for actions in told] == [True, False]
