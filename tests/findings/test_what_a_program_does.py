@@ -102,7 +102,7 @@ def test_a_function_that_makes_the_state_needs_no_large_request() -> None:
     assert "see-device-users" in [each.remedy.slug for each in explained(text).actions]
     larger = explained(text.replace("134217728", "4294967296"))
     assert "fails only where" not in larger.verdict
-    assert [each.remedy.slug for each in larger.actions][0] == "shard-arguments"
+    assert next(each.remedy.slug for each in larger.actions) == "shard-arguments"
     assert list(remedies(text))[:2] == ["see-device-users", "shard-arguments"]
     assert "smaller-batch" not in remedies(text)
     other = text.replace("init_train_state", "restart")

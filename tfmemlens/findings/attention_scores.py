@@ -45,7 +45,8 @@ BASIS = Basis.SHAPE
 EXPLAINS = "the failing scores, and held ones of the same size"
 
 _WORDS = regex(
-    r"att(?:entio)?n|(?:\b|_)att(?=\b|_|\d)|\bmha|softmax|transformer|bert|scores|einsum|query|(?:\b|_)heads\b|MatMul|dot_general",
+    r"att(?:entio)?n|(?:\b|_)att(?=\b|_|\d)|\bmha|softmax|transformer|bert|scores|einsum|query"
+    r"|(?:\b|_)heads\b|MatMul|dot_general",
     re.IGNORECASE,
 )
 _CODE = regex(r"att(?:entio)?n|\bmha\b|scores|einsum|\bquery\b|\bq\b.*\bk\b", re.IGNORECASE)
