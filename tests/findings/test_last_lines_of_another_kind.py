@@ -47,7 +47,7 @@ def test_a_part_above_one_is_meant_with_unified_memory(told: str) -> None:
 def test_an_error_of_another_kind_is_quoted_beside_words_of_memory() -> None:
     error = "XlaRuntimeError: INVALID_ARGUMENT: Executable expected parameter 0 of size 16 but got size 32"
     text = f"# Out of memory with a 7B model\n{FRAMES}{error}\n"
-    assert f"the error that it quotes is another, `{error}` (line 7)" in explained(text).verdict
+    assert f"the error that is quoted is another, `{error}` (line 7)" in explained(text).verdict
     assert first(text).startswith("first mend what this error says")
 
 

@@ -98,7 +98,7 @@ def test_a_pod_of_tpus_is_none_of_kubernetes(pod: str, of_kubernetes: bool) -> N
 def test_when_it_was_is_not_asked_where_it_is_told(when: str, early: bool) -> None:
     report = explained(f"# jax on a TPU\n\nThe host runs out of RAM, {when}.\n\n```\nimport jax\n```\n")
     assert ("it was before any step (line 3)" in report.verdict) is early
-    assert ("higher with each step" in report.actions[0].remedy.text) is not early
+    assert any("higher with each step" in each.remedy.text for each in report.actions) is not early
 
 
 FAILED = "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Failed to allocate request for 5.00GiB"
