@@ -174,3 +174,30 @@ def test_a_sample_that_fills_half_of_the_room_is_too_large(room: int, too: bool)
     (fewer,) = [each for each in finding.remedies if each.slug == "smaller-batch"]
     one = (64 + 16 + 16) * 1024 * 1024 * 4 // MIB
     assert (f"one sample's outputs alone take {one}.00 MiB of {room}.00 MiB" in fewer.text) is too
+
+
+@pytest.mark.parametrize(
+    ("trains", "told"),
+    [
+        ("model.fit(images, masks)", "and the weights of a model that does not train 117.19 MiB"),
+        (
+            "grads = tape.gradient(loss, model.trainable_variables)",
+            "and the weights of a model that does not",
+        ),
+        ("teacher.fit(images, masks)", "with gradients and Adam's slots 468."),
+        (
+            "whole = keras.Model(t0, teacher(t0))\nmodel.fit(images, masks)",
+            "with gradients and Adam's slots 468.",
+        ),
+    ],
+)
+def test_what_no_optimizer_updates_has_no_slots(trains: str, told: str) -> None:
+    teacher = (
+        "t0 = layers.Input((30000,))\nteacher = keras.Model(t0, layers.Dense(1024, name='broad')(t0))\n"
+        "soft = teacher.predict(images)\n"
+    )
+    code = CODE.replace(
+        "model.fit(images, masks, batch_size=32)", f"opt = keras.optimizers.Adam()\n{teacher}{trains}"
+    )
+    finding = found(code + "epoch 1 loss 0.2\n" + dump(128, 700, 690) + oom(ASKED))
+    assert finding and told in (finding.because or ""), finding

@@ -21,6 +21,7 @@ def dense(sizes, name):
     return net
 guide = dense([1800] * 9, "guide")
 """
+TAPE = "with tf.GradientTape() as tape:\n    loss = f(pupil(x))\ng = tape.gradient(loss, {})\n"
 READ = "hints = guide.predict(x)\n"
 TAIL = (
     "pupil = dense([1100, 12], 'pupil')\npupil.compile('adam', 'mse')\npupil.fit(x, hints, batch_size=32)\n"
@@ -32,6 +33,11 @@ TAIL = (
     [
         (HEAD + READ + TAIL, "guide"),
         (HEAD + "hints = [guide(b).numpy() for b in parts]\n" + TAIL, "guide"),
+        (
+            HEAD + READ + TAIL.partition("pupil.compile")[0] + TAPE.format("pupil.trainable_variables"),
+            "guide",
+        ),
+        (HEAD + READ + TAIL.partition("pupil.compile")[0] + TAPE.format("x"), None),  # of no weights
         (HEAD + READ + "del guide\n" + TAIL, None),
         (HEAD + READ + TAIL + "print(guide.predict(x))\n", None),  # needed later
         (HEAD + READ + "both = Pair(guide)\n" + TAIL, None),

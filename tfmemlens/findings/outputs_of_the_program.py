@@ -22,6 +22,7 @@ from tfmemlens.findings.support.outputs_in_training import outputs_of, outweighe
 from tfmemlens.findings.support.own_constant import own_batch, own_layers
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import enumerated, requests
+from tfmemlens.findings.support.unused_model import is_untrained
 from tfmemlens.findings.support.weights import copies_in_code
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
@@ -96,13 +97,23 @@ def _finding(
 
 
 def _weights(case: Case, made: list[CodeOutput], room: int) -> str:
-    """What the weights of these layers take beside their outputs, as a clause; empty where it is little."""
-    times, with_them = copies_in_code(code_lines(case.capture.surroundings))
-    kernels = kernels_of(made)
-    whole = times * sum(weight.bytes for _, weight in kernels)
-    if not kernels or whole < _LARGE * max(room, sum(each.bytes for each in made)):
-        return ""
-    return f", and their weights {with_them} {human(whole)} (most {kernels[0][0].name})"
+    """What the weights of these layers take beside their outputs, as a clause; empty where it is little.
+    Those of a model that no optimizer updates have neither gradients nor slots.
+    """
+    told = case.capture.surroundings
+    times, with_them = copies_in_code(code_lines(told))
+    least = _LARGE * max(room, sum(each.bytes for each in made))
+    others = [each for each in kernels_of(made) if is_untrained(told.program(), tuple(each[1].shape))]
+    trained = [each for each in kernels_of(made) if each not in others]
+    text = ""
+    if (whole := times * sum(weight.bytes for _, weight in trained)) and whole >= least:
+        text = f", and their weights {with_them} {human(whole)} (most {trained[0][0].name})"
+    if (whole := sum(weight.bytes for _, weight in others)) and whole >= least:
+        text += (
+            f", and the weights of a model that does not train {human(whole)}, for each that is alive (most"
+            f" {others[0][0].name})"
+        )
+    return text
 
 
 def _told(case: Case, moment: Moment, rows: int) -> str:

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from tfmemlens.knowledge.keras_program.models import ModelMade
 
 _TRAINS = frozenset({"fit", "fit_generator", "train_on_batch"})
-_WORTH_A_LOOK = regex(r"\.(?:fit|fit_generator|train_on_batch)\(")
+_WORTH_A_LOOK = regex(r"\.(?:fit|fit_generator|train_on_batch|gradient)\(")
+_OF_A_GRADIENT = frozenset({"trainable_variables", "trainable_weights", "variables", "weights"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,12 +128,21 @@ def _is_frozen(program: Program, name: str) -> bool:
 
 
 def _trained(program: Program) -> Iterator[tuple[str, Line]]:
-    """The names of the models that are trained, with the calls, in their order."""
+    """The names of the models that are trained, with the calls, in their order: `fit` and its like, and the
+    gradient that a tape takes of a model's weights.
+    """
     for statement in program:
         for node in statement.nodes:
             func = node.func if isinstance(node, ast.Call) else None
-            if isinstance(func, ast.Attribute) and func.attr in _TRAINS and isinstance(func.value, ast.Name):
-                yield func.value.id, statement.line_of(node)
+            if not isinstance(func, ast.Attribute) or not isinstance(node, ast.Call):
+                continue
+            of = func.value if func.attr in _TRAINS else None
+            if func.attr == "gradient" and len(node.args) > 1:
+                weights = node.args[1]
+                named = isinstance(weights, ast.Attribute) and weights.attr in _OF_A_GRADIENT
+                of = weights.value if isinstance(weights, ast.Attribute) and named else None
+            if isinstance(of, ast.Name):
+                yield of.id, statement.line_of(node)
 
 
 def _unused(
