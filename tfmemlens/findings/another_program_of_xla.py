@@ -14,15 +14,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings.support.last_drop import is_last_drop
 from tfmemlens.findings.support.rows import lists_buffers, on_host, requests
 from tfmemlens.findings.support.situation import JAX, TORCH_XLA, framework_of
 from tfmemlens.findings.support.xla_arena import facts
 from tfmemlens.model.capture import StatedSize, Surroundings
-from tfmemlens.model.case import Case, Request
+from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
-from tfmemlens.units import MIB
 
 BASIS = Basis.NAME
 EXPLAINS = "the request"
@@ -54,7 +54,7 @@ def check(case: Case) -> Iterator[Finding]:
         of_jax = request.failed.of_xla or framework == JAX
         if not of_jax or on_host(moment) or facts.on_chip(moment) or lists_buffers(moment):
             continue
-        if not last and _is_last_drop(request):
+        if not last and is_last_drop(request.needed_bytes):
             continue  # what filled the device came before, whichever program asked last
         assert framework is not None
         if line := last or validates:
@@ -72,14 +72,6 @@ def check(case: Case) -> Iterator[Finding]:
             moment=index,
             rules_out=("recompute", "donate-buffers", "gradient-accumulation", "what-runs-then"),
         )
-
-
-_LAST_DROP = 16 * MIB
-"""A request that nothing but a device which was full before refuses."""
-
-
-def _is_last_drop(request: Request) -> bool:
-    return 0 < (request.needed_bytes or 0) < _LAST_DROP
 
 
 _EVERY = regex(r"(?i)(?:\A|[._])(?:every|interval|freq(?:uency)?|period)\Z|_every(?:_n)?_steps\Z")

@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from tfmemlens.findings import whole_set_in_one_batch
 from tfmemlens.findings.support import remedies, samples
 from tfmemlens.findings.support.fit_call import fit_call
+from tfmemlens.findings.support.last_drop import is_last_drop
 from tfmemlens.findings.support.many_alike import size_classes
 from tfmemlens.findings.support.phase import (
     EVALUATION,
@@ -46,7 +47,7 @@ from tfmemlens.model.incident import RequestKind, SizeClass
 from tfmemlens.model.line import Line
 from tfmemlens.model.what_if import Shrunk
 from tfmemlens.patterns import regex
-from tfmemlens.units import GIB, MIB, human
+from tfmemlens.units import GIB, human
 from tfmemlens.values import replace
 
 BASIS = Basis.NAME
@@ -83,7 +84,7 @@ def check(case: Case) -> Iterator[Finding]:
         at_batch = f", at a batch of {request.batch}" if request.batch else ""
         larger = _larger_than_training(case, phase, request)
         guessed = by_the_bar(case, request, ran)
-        if guessed and on_host(moment) and _is_last_drop(request):
+        if guessed and on_host(moment) and is_last_drop(request.needed_bytes):
             continue  # the last of many that fill host RAM, whichever of them it was
         failed = "most likely it failed" if guessed else "it failed"
         yield Finding(
@@ -105,27 +106,19 @@ def check(case: Case) -> Iterator[Finding]:
         )
 
 
-_LAST_DROP = 16 * MIB
-"""A request that nothing but a device or machine which was full before refuses."""
-
-
-def _is_last_drop(request: Request) -> bool:
-    return 0 < (request.needed_bytes or 0) < _LAST_DROP
-
-
 _NAMES_A_CALL = regex(r"(?i)predict|generat|\bbatch")
 
 
 def _smaller(case: Case, moment: Moment, phase: str, request: Request, line: Line | None) -> Iterator[Remedy]:
     """A smaller batch, unless all that tells of a prediction is a word for it, and no batch is seen."""
-    if on_host(moment) and _batch(case, phase, request) == 1 and _is_last_drop(request):
+    if on_host(moment) and _batch(case, phase, request) == 1 and is_last_drop(request.needed_bytes):
         return  # no piece of so small a sample frees anything
     seen = _batch(case, phase, request) or line is None or _NAMES_A_CALL.search(line.text)
     if (
         case.api.front_end is FrontEnd.JAX
         and seen is not True
         and not request.batch
-        and _is_last_drop(request)
+        and is_last_drop(request.needed_bytes)
     ):
         return
     if case.api.front_end is FrontEnd.TORCH_XLA and not (seen or request.batch):

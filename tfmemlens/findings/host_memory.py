@@ -116,6 +116,7 @@ from tfmemlens.findings.support.kills import (
     told_for_memory,
     was_killed,
 )
+from tfmemlens.findings.support.last_drop import is_last_drop
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.prose_advice import (
     BESIDE_THE_HEAP,
@@ -155,7 +156,7 @@ from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy,
 from tfmemlens.model.incident import FailedRequest, RequestKind
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
-from tfmemlens.units import MIB, human_size
+from tfmemlens.units import human_size
 from tfmemlens.values import replace
 
 BASIS = Basis.FIGURES
@@ -482,16 +483,13 @@ def _all_remedies(case: Case, moment: Moment, pinned: bool, said: str) -> Iterat
             yield find_what_grows(case, of_host=True)
 
 
-_LAST_DROP = 16 * MIB
-
-
 def _is_the_last_drop(case: Case, moment: Moment) -> bool:
     """Whether so small a tensor failed on a CPU, after steps went well, that its RAM was full before."""
     failed = moment.request.failed if moment.request else None
     if failed is None or failed.kind is not RequestKind.TENSOR or moment.balance.in_use:
         return False
     went = case.capture.surroundings.progress_before(failed.line)
-    return went is not None and 0 < (failed.tensor_bytes or 0) < _LAST_DROP
+    return went is not None and is_last_drop(failed.tensor_bytes)
 
 
 def _why(case: Case) -> str:
