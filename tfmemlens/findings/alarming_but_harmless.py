@@ -181,14 +181,19 @@ def _of_the_start(case: Case, what: str, line: Line) -> Finding:
     """What a message of the first seconds says; of missing libraries which to install, of a driver that shows
     no GPU where to look.
     """
-    remedies = {WITHOUT_CUDA: (cuda_libraries(case, line),), WITHOUT_GPU: (NO_GPU_FOUND,)}
     kind = "no lack of memory" if what == WITHOUT_GPU else "no failure"
     return Finding(
         severity=Severity.NOTE,
         headline=f"{kind}: {what}",
         evidence=(Evidence("the message", line),),
-        remedies=remedies.get(what, ()),
+        remedies=_of_the_device(case, what, line),
     )
+
+
+def _of_the_device(case: Case, what: str, line: Line) -> tuple[Remedy, ...]:
+    """What finds the GPU that a message of the start did not find; nothing for the other messages."""
+    remedies = {WITHOUT_CUDA: (cuda_libraries(case, line),), WITHOUT_GPU: (NO_GPU_FOUND,)}
+    return remedies.get(what, ())
 
 
 def _told_in_words(case: Case) -> Line | None:
@@ -208,7 +213,6 @@ _WITH_ITS_END = Remedy(
 def _beside_words(case: Case, first: tuple[str, Line], told: Line) -> Finding:
     """The text tells of a failure in words, and quotes nothing but messages of the start."""
     what, line = first
-    remedies = {WITHOUT_CUDA: (cuda_libraries(case, line),), WITHOUT_GPU: (NO_GPU_FOUND,)}
     return Finding(
         severity=Severity.NOTE,
         headline=(
@@ -216,7 +220,7 @@ def _beside_words(case: Case, first: tuple[str, Line], told: Line) -> Finding:
             f" are messages of the start, which end no run ({what})"
         ),
         evidence=(Evidence("what the text says", told), Evidence("a message of the start", line)),
-        remedies=(*remedies.get(what, ()), _WITH_ITS_END),
+        remedies=(*_of_the_device(case, what, line), _WITH_ITS_END),
     )
 
 

@@ -437,16 +437,8 @@ _ASKS = regex(
 
 def _of_a_question(told: Surroundings, line: Line) -> Finding:
     """Of a text that asks whether memory is the cause, beside an error that says another."""
-    error = another_error(told)
-    assert error is not None
-    return Finding(
-        severity=Severity.NOTE,
-        headline=(
-            f"the text asks about memory ({line.place}), and no message of it is quoted: the error that ends"
-            f" the program is another, `{in_short(error)}` ({error.place}){of_the_traceback(told)}"
-        ),
-        evidence=(Evidence("what the text asks", line), Evidence("the error", error)),
-        remedies=(_OF_ANOTHER_ERROR,),
+    return _beside_another_error(
+        told, line, "the text asks about memory", "what the text asks", "ends the program"
     )
 
 
@@ -456,15 +448,20 @@ _OF_A_PERSON = regex(r"(?i)\b(?:I|my|we|our)\b")
 
 def _of_a_title(told: Surroundings, line: Line) -> Finding:
     """Of a text whose title alone speaks of memory, above an error that says another thing."""
+    return _beside_another_error(told, line, "the title speaks of memory", "what the title says", "is quoted")
+
+
+def _beside_another_error(told: Surroundings, line: Line, says: str, why: str, error_is: str) -> Finding:
+    """Of a line that only names memory, in a text whose error says another thing."""
     error = another_error(told)
     assert error is not None
     return Finding(
         severity=Severity.NOTE,
         headline=(
-            f"the title speaks of memory ({line.place}), and no message of it is quoted: the error that is"
-            f" quoted is another, `{in_short(error)}` ({error.place}){of_the_traceback(told)}"
+            f"{says} ({line.place}), and no message of it is quoted: the error that {error_is} is another,"
+            f" `{in_short(error)}` ({error.place}){of_the_traceback(told)}"
         ),
-        evidence=(Evidence("what the title says", line), Evidence("the error", error)),
+        evidence=(Evidence(why, line), Evidence("the error", error)),
         remedies=(_OF_ANOTHER_ERROR,),
     )
 
