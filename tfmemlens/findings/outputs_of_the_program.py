@@ -103,8 +103,9 @@ def _weights(case: Case, made: list[CodeOutput], room: int) -> str:
     told = case.capture.surroundings
     times, with_them = copies_in_code(code_lines(told))
     least = _LARGE * max(room, sum(each.bytes for each in made))
-    others = [each for each in kernels_of(made) if is_untrained(told.program(), tuple(each[1].shape))]
-    trained = [each for each in kernels_of(made) if each not in others]
+    kernels = kernels_of(made)
+    others = [each for each in kernels if is_untrained(told.program(), tuple(each[1].shape))]
+    trained = [each for each in kernels if each not in others]
     text = ""
     if (whole := times * sum(weight.bytes for _, weight in trained)) and whole >= least:
         text = f", and their weights {with_them} {human(whole)} (most {trained[0][0].name})"

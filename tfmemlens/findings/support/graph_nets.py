@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tfmemlens.findings.support.program_lines import code_lines, settings_by_name
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Request
@@ -57,23 +59,24 @@ def rows_of_a_graph(request: Request, told: Surroundings) -> GraphRows | None:
     )
     sure = bool(_WORDS.search(named)) or edges_of(request) is not None
     code = code_lines(told)
-    for name, (figure, line) in settings_by_name(code).items():
-        of_edges = _EDGES.search(name) and (rows >= _MANY_ROWS or _passes(code))
-        of_nodes = _NODES.search(name) and (_passes(code) or (sure and rows >= _MANY_ROWS))
+    passes, settings = _passes(code), settings_by_name(code)
+    for name, (figure, line) in settings.items():
+        of_edges = _EDGES.search(name) and (rows >= _MANY_ROWS or passes)
+        of_nodes = _NODES.search(name) and (passes or (sure and rows >= _MANY_ROWS))
         if figure == rows and (of_edges or of_nodes):
-            return GraphRows(rows, line, bool(_EDGES.search(name)), name, _edges_beside(code, name, rows))
+            return GraphRows(rows, line, bool(_EDGES.search(name)), name, _edges_beside(settings, name, rows))
     if rows < _MANY_ROWS:
         return None
-    if sure or _passes(code):
+    if sure or passes:
         return GraphRows(rows)
     return GraphRows(rows, likely=True) if told.shows("graph network") else None
 
 
-def _edges_beside(code: tuple[Line, ...], name: str, rows: int) -> tuple[int, str] | None:
+def _edges_beside(settings: Mapping[str, tuple[int, Line]], name: str, rows: int) -> tuple[int, str] | None:
     """The edges that the program names, where there are more of them than rows."""
     named = [
         (figure, each)
-        for each, (figure, _) in settings_by_name(code).items()
+        for each, (figure, _) in settings.items()
         if _EDGES.search(each) and each != name and figure > rows
     ]
     return named[0] if len(named) == 1 else None
