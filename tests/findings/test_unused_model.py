@@ -7,7 +7,7 @@ import pytest
 from tests.findings.logs import CPU, dump_by_size, oom
 from tests.findings.pages import explained
 from tests.findings.test_retraced_code import program
-from tfmemlens.findings.support.unused_model import is_untrained, unused_model
+from tfmemlens.findings.support.unused_model import is_untrained, lines_that_keep_nothing, unused_model
 from tfmemlens.model.report import Report
 
 MIB = 1 << 20
@@ -99,3 +99,83 @@ def test_a_model_that_fails_while_it_is_made_is_not_kept_in_vain() -> None:
     found = explained(HEAD + READ + TAIL + full + frame + oom("1800,1800", "Mul", on=CPU, by=HOST))
     assert "drop-models" not in {each.remedy.slug for each in found.actions}
     assert "Adam updates" not in found.verdict
+
+
+LISTED = HEAD.rpartition("guide =")[0]
+MADE = "guides = [dense([1800] * 3, k) for k in 'abc']\n"
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        MADE,
+        "guides = []\nfor k in range(3):\n    guides.append(dense([1800] * 3, str(k)))\n",
+        "guides = {k: dense([1800] * 3, k) for k in 'abc'}\n",
+    ],
+)
+def test_models_of_a_list_are_one(made: str) -> None:
+    values = "guides.values()" if "{" in made else "guides"
+    found = unused_model(program(LISTED + made + f"h = [g.predict(x) for g in {values}]\n" + TAIL))
+    assert found and (found.model.name, found.model.count) == ("guides", 3)
+    assert found.model.bytes == 3 * 4 * (640 * 1800 + 2 * 1800 * 1800 + 3 * 1800)
+
+
+@pytest.mark.parametrize(
+    ("read", "name"),
+    [
+        ("print(len(guides))\nfor at, g in enumerate(guides):\n    h = g(x).numpy()\n", "guides"),
+        (
+            "def soft(n, x):\n    p = [m(x) for m in n]\n    return np.mean(p, 0)\nh = soft(guides, x)\n",
+            "guides",
+        ),
+        ("for g in guides:\n    g.fit(x, y)\n", None),
+        ("def soft(nets, x):\n    return [net(x) for net in nets]\nh = soft(guides, x)\n", None),
+        ("kept = Ensemble(guides)\n", None),
+        ("first = guides[0]\n", None),
+    ],
+)
+def test_models_of_a_list_are_read_through_loops_and_functions(read: str, name: str | None) -> None:
+    found = unused_model(program(LISTED + MADE + read + TAIL))
+    assert (found and found.model.name) == name
+
+
+def test_a_function_that_makes_it_and_trains_another_holds_it() -> None:
+    inside = "".join(
+        f"    {line}\n" for line in ("guide = dense([1800] * 9, 'guide')\n" + READ + TAIL).split("\n")
+    )
+    assert unused_model(program(LISTED + "def main():\n" + inside + "main()\n"))
+    apart = inside.partition("    pupil =")[0] + "    return hints\nhints = main()\n" + TAIL
+    assert unused_model(program(LISTED + "def main():\n" + apart)) is None
+
+
+STEP = """
+def step(x):
+    {}with tf.GradientTape() as tape:
+        {}loss = f(pupil(x))
+    {}
+"""
+GRADS = "g = tape.gradient(loss, pupil.trainable_variables)"
+PUPIL = TAIL.partition("pupil.compile")[0]
+
+
+@pytest.mark.parametrize(
+    ("before", "under", "grads", "untrained", "keeps_nothing"),
+    [
+        ("h = guide(x)\n    ", "", GRADS, True, True),
+        ("", "h = guide(x)\n        ", GRADS, True, False),
+        ("", "", "w = pupil.trainable_variables\n    g = tape.gradient(loss, w)", True, True),
+        ("h = guide(x)\n    ", "", "g = tape.gradient(loss, w)", False, False),
+        ("h = guide(x)\n    ", "", GRADS + "\n    tape.gradient(loss, guide.weights)", False, False),
+        ("both = keras.Model(guide.input, pupil(guide.output))\n    ", "", GRADS, False, False),
+    ],
+)
+def test_a_model_beside_a_tape_for_anothers_weights(
+    before: str, under: str, grads: str, untrained: bool, keeps_nothing: bool
+) -> None:
+    code = program(HEAD + READ.replace("hints", "first") + PUPIL + STEP.format(before, under, grads))
+    assert is_untrained(code, (1800, 1800)) is untrained
+    assert bool(lines_that_keep_nothing(code)) is False  # one line makes the layers of both
+    apart = HEAD.replace("net.add(keras.layers.Dense(size))", "net.add(keras.layers.Dense(size))", 1)
+    own = apart + "pupil = keras.Sequential([keras.Input((9,)), keras.layers.Dense(5)])\n"
+    code = program(own + STEP.format(before, under, grads))
+    assert bool(lines_that_keep_nothing(code)) is keeps_nothing

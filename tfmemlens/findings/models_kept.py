@@ -100,10 +100,11 @@ def check(case: Case) -> Iterator[Finding]:
 def _of_unused(index: int, unused: Unused, held: int) -> Finding:
     """A model that nothing reads any more, and that a name keeps while another one trains."""
     model, other = unused.model, unused.other
+    many = f", {model.count} models" if model.count > 1 else ""
     what = (
-        f"`{model.name}` ({model.line.place}), whose weights take {human(model.bytes)}, is still held while"
-        f" `{other}` trains: nothing reads it after {unused.read.place}, and {human(held)} of what is in use"
-        " are blocks of the size of its weights, which no other model has"
+        f"`{model.name}` ({model.line.place}){many}, whose weights take {human(model.bytes)}, is still held"
+        f" while `{other}` trains: nothing reads it after {unused.read.place}, and {human(held)} of what is"
+        " in use are blocks of the size of its weights, which no other model has"
     )
     return Finding(
         severity=Severity.CAUSE,

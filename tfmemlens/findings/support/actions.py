@@ -88,6 +88,7 @@ def merged(case: Case, findings: Sequence[Finding]) -> tuple[Action, ...]:
         actions.sort(key=lambda each: each.remedy.slug != "find-what-grows")
     actions.sort(key=lambda each: not each.remedy.text.startswith(_CONTRADICTED))
     actions.sort(key=lambda each: IDLE not in each.remedy.text)
+    actions.sort(key=lambda each: not (short and _lets_go_of_enough(each.remedy, short.missing.high)))
     actions.sort(key=lambda each: each.remedy.slug != "setting-that-works")
     if any(each.remedy.slug == "recompute" for each in actions):
         actions.sort(key=lambda each: _BATCH_OF_ONE in each.remedy.text)
@@ -96,6 +97,11 @@ def merged(case: Case, findings: Sequence[Finding]) -> tuple[Action, ...]:
         actions.sort(key=lambda each: _SHARED not in each.rules or each.remedy != _first_of(ours, _SHARED))
         actions = [_with_place(each, other) for each in actions]
     return tuple(actions)
+
+
+def _lets_go_of_enough(remedy: Remedy, missing: int) -> bool:
+    """Whether it frees what was missing and takes nothing away: models that nothing reads any more."""
+    return remedy.slug == "drop-models" and (remedy.saves_bytes or 0) >= missing
 
 
 _AS_ADVISED = "as-advised"

@@ -11,6 +11,7 @@ from tfmemlens.findings.support.phase import other_than_training
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import all_in_use, attributed, device_limit
 from tfmemlens.findings.support.situation import TENSORFLOW, Situation, situation
+from tfmemlens.findings.support.unused_model import lines_that_keep_nothing
 from tfmemlens.findings.support.weights import copies_in_code
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.units import MIB
@@ -28,7 +29,11 @@ def outputs_of(case: Case, moment: Moment, request: Request) -> list[CodeOutput]
         return []
     if run.framework != TENSORFLOW or not _trains(case, run) or other_than_training(case, request):
         return []
-    return code_outputs(case, request.failed.shape)
+    made = code_outputs(case, request.failed.shape)
+    idle = lines_that_keep_nothing(case.capture.surroundings.program()) if made else ()
+    if any(each.asked and each.output.line in idle for each in made):
+        return []  # it failed where no backward pass follows
+    return [each for each in made if each.output.line not in idle]
 
 
 def _trains(case: Case, run: Situation) -> bool:

@@ -106,7 +106,7 @@ class Expressions:
             return self._item(self.value(node.value), self._key(node.slice))
         if isinstance(node, ast.Lambda):
             return Function(node, tuple(self.frames))
-        if isinstance(node, ast.ListComp | ast.GeneratorExp):
+        if isinstance(node, ast.ListComp | ast.GeneratorExp | ast.DictComp):
             return self._comprehension(node)
         if isinstance(node, ast.JoinedStr):
             return self._formatted(node)
@@ -234,20 +234,24 @@ class Expressions:
             return self.operation("getitem", [value, key])
         return UNKNOWN
 
-    def _comprehension(self, node: ast.ListComp | ast.GeneratorExp) -> Any:
+    def _comprehension(self, node: ast.ListComp | ast.GeneratorExp | ast.DictComp) -> Any:
         first = node.generators[0]
-        sequence = self.value(first.iter)
+        sequence = elements(self.value(first.iter))
         if len(node.generators) > 1 or not isinstance(sequence, tuple | list) or len(sequence) > MOST_TURNS:
             return UNKNOWN
-        made = []
+        keys: list[Any] = []
+        made: list[Any] = []
         for each in sequence:
             self.assign(first.target, each)
             told = [self.truth(self.value(test)) for test in first.ifs]
             if None in told:
                 return UNKNOWN
             if all(told):
-                made.append(self.value(node.elt))
-        return made
+                keys.append(self.value(node.key) if isinstance(node, ast.DictComp) else len(made))
+                made.append(self.value(node.value if isinstance(node, ast.DictComp) else node.elt))
+        if not isinstance(node, ast.DictComp):
+            return made
+        return {key: each for key, each in zip(keys, made, strict=True) if isinstance(key, PLAIN)}
 
     def _formatted(self, node: ast.JoinedStr) -> Any:
         parts = []
@@ -257,6 +261,11 @@ class Expressions:
                 return UNKNOWN
             parts.append(str(value))
         return "".join(parts)[:MOST_ITEMS]
+
+
+def elements(value: Any) -> Any:
+    """What a loop over a value goes through: a dictionary's keys, a text's letters, else the value itself."""
+    return tuple(value) if isinstance(value, str | dict) else value
 
 
 def _part(value: Sequence[Any], key: Any) -> Any:

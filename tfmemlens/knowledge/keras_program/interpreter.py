@@ -15,6 +15,7 @@ from tfmemlens.knowledge.keras_program.expressions import (
     PLAIN,
     Expressions,
     TooLong,
+    elements,
     equal,
 )
 from tfmemlens.knowledge.keras_program.values import (
@@ -153,9 +154,7 @@ class Interpreter(Expressions):
                 now[name] = UNKNOWN
 
     def _for(self, node: ast.For | ast.AsyncFor) -> None:
-        sequence = self.value(node.iter)
-        if isinstance(sequence, dict):
-            sequence = tuple(sequence)
+        sequence = elements(self.value(node.iter))
         if isinstance(sequence, tuple | list) and len(sequence) <= MOST_TURNS:
             for each in list(sequence):
                 self.assign(node.target, each)

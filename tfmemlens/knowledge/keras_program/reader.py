@@ -35,11 +35,12 @@ _OPS_OF = ("tf.", "tensorflow.", "keras.ops.", "keras.backend.", "ops.", "K.", "
 _THROUGH = ("function", "recompute_grad", "jit_compile", "wraps", "checkpoint")
 """Functions that give back a function that does the same."""
 _FLAGS = ("add_argument", "DEFINE_integer", "setdefault")
+_TOLD = (ast.Call, ast.List, ast.Tuple, ast.Dict, ast.ListComp, ast.DictComp)
 _NO_CALL = ast.Call(ast.Name("", ast.Load()), [], [])
 
 
 class FollowedProgram:
-    """A program with the statement of each of its calls: found once, however often it is followed."""
+    """A program with the statement of each of its calls and lists: found once, however often followed."""
 
     def __init__(self, program: Program) -> None:
         once = {
@@ -51,11 +52,11 @@ class FollowedProgram:
             id(node): statement
             for statement in self.statements
             for node in statement.nodes
-            if isinstance(node, ast.Call)
+            if isinstance(node, _TOLD)
         }
 
-    def line_of(self, node: ast.Call) -> Line | None:
-        """The line that a call of the program begins in."""
+    def line_of(self, node: ast.expr) -> Line | None:
+        """The line that a call or list of the program begins in."""
         statement = self._of_call.get(id(node))
         return statement.line_of(node) if statement else None
 
