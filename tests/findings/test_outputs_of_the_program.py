@@ -171,9 +171,10 @@ def test_a_sample_that_fills_half_of_the_room_is_too_large(room: int, too: bool)
     code = CODE.replace("128, 128", "1024, 1024").replace("batch_size=32", "batch_size=2")
     finding = found(code + dump(512, room, room - 10) + oom("2,1024,1024,64"))
     assert finding
-    (fewer,) = [each for each in finding.remedies if each.slug == "smaller-batch"]
+    first = finding.remedies[0]
     one = (64 + 16 + 16) * 1024 * 1024 * 4 // MIB
-    assert (f"one sample's outputs alone take {one}.00 MiB of {room}.00 MiB" in fewer.text) is too
+    assert (f"one sample's outputs alone take {one}.00 MiB of {room}.00 MiB" in first.text) is too
+    assert first.slug == ("smaller-input" if too else "smaller-batch")
 
 
 @pytest.mark.parametrize(
@@ -184,7 +185,7 @@ def test_a_sample_that_fills_half_of_the_room_is_too_large(room: int, too: bool)
             "grads = tape.gradient(loss, model.trainable_variables)",
             "and the weights of a model that does not",
         ),
-        ("teacher.fit(images, masks)", "with gradients and Adam's slots 468."),
+        ("teacher.fit(images, masks)\nmodel.fit(images, masks)", "with gradients and Adam's slots 468."),
         (
             "whole = keras.Model(t0, teacher(t0))\nmodel.fit(images, masks)",
             "with gradients and Adam's slots 468.",
@@ -201,3 +202,24 @@ def test_what_no_optimizer_updates_has_no_slots(trains: str, told: str) -> None:
     )
     finding = found(code + "epoch 1 loss 0.2\n" + dump(128, 700, 690) + oom(ASKED))
     assert finding and told in (finding.because or ""), finding
+
+
+@pytest.mark.parametrize(
+    ("room", "part", "told"),
+    [
+        (
+            700,
+            "sides half as long ([1024,1024] -> [512,512] here)",
+            "384.00 MiB of 700.00 MiB, and gradients",
+        ),
+        (300, "sides half as long ([1024,1024] -> [512,512] here)", "384.00 MiB of 300.00 MiB, so no batch"),
+        (150, "sides a quarter as long ([1024,1024] -> [256,256] here)", "384.00 MiB of 150.00 MiB, so"),
+    ],
+)
+def test_how_much_smaller_a_sample_has_to_be(room: int, part: str, told: str) -> None:
+    code = CODE.replace("128, 128", "1024, 1024").replace("batch_size=32", "batch_size=2")
+    finding = found(code + dump(512, room, room - 10) + oom("2,1024,1024,64"))
+    assert finding
+    text = finding.remedies[0].text
+    assert part in text and told in text
+    assert not any(each.slug == "smaller-batch" for each in finding.remedies)

@@ -69,7 +69,8 @@ def _finding(
         f"at a batch of {_told(case, moment, batch)} the outputs of the code's {many} layers, which"
         f" training keeps for the backward pass, take {human(whole)}"
     )
-    weights = _weights(case, made, room)
+    assert moment.request
+    weights = _weights(case, outputs_of(case, moment, moment.request, idle=True), room)
     what = f"{of_all} (most {made[0].name}){weights}" if weights else f"{of_all}: most {most}"
     return Finding(
         severity=Severity.CAUSE,
@@ -124,8 +125,12 @@ def _told(case: Case, moment: Moment, rows: int) -> str:
 
 
 def _remedies(case: Case, moment: Moment, made: list[CodeOutput], whole: int) -> Iterator[Remedy]:
-    for fewer in remedies.offered(case, moment, "smaller-batch"):
-        yield _several_times(case, moment, fewer, whole)
+    smaller = _smaller_samples(case, moment, made, whole)
+    if smaller:
+        yield smaller
+    else:
+        for fewer in remedies.offered(case, moment, "smaller-batch"):
+            yield _several_times(case, moment, fewer, whole)
     largest = made[0]
     width = largest.shape[-1]
     if largest.bytes >= _LARGE * whole and width >= 2 and len(made) > 1 and _sets_width(largest):
@@ -136,7 +141,39 @@ def _remedies(case: Case, moment: Moment, made: list[CodeOutput], whole: int) ->
             Shrunk("narrower-layer", largest.bytes, width, width // 2, certainty=Certainty.ESTIMATE),
         )
     again = ("recompute",) if len(made) > 1 else ()
-    yield from remedies.offered(case, moment, "mixed-precision", *again, "smaller-input")
+    yield from remedies.offered(
+        case, moment, "mixed-precision", *again, *(() if smaller else ("smaller-input",))
+    )
+
+
+def _smaller_samples(case: Case, moment: Moment, made: list[CodeOutput], whole: int) -> Remedy | None:
+    """Shorter sides of a sample, where a batch of one has no room; None where it may, or has no sides."""
+    batch, room = remedies.batch_of(case, moment), room_of(case, moment)
+    asked = next(each for each in made if each.asked).shape
+    sides = asked[1:-1]
+    if not batch or not sides or min(sides) < _LEAST_SIDE:
+        return None
+    one, times = whole // batch, 1
+    if _WITH_GRADIENTS * one <= room or not room:
+        return None
+    while _WITH_GRADIENTS * one > room * times ** len(sides) and min(sides) // times >= _LEAST_SIDE:
+        times *= 2
+    shorter = [side // times for side in sides]
+    what = (
+        "smaller pictures, or on tiles of them" if len(sides) > 1 else "shorter samples, or on pieces of them"
+    )
+    part = _PARTS.get(times, f"1/{times}")
+    fits = "so no batch is small enough" if one > room else "and gradients come on top"
+    return Remedy(
+        f"train on {what}, with sides {part} as long ({format_shape(sides)} -> {format_shape(shorter)} here),"
+        f" at a batch of 1 to begin with: one sample's outputs alone take {human(one)} of {human(room)},"
+        f" {fits}",
+        slug="smaller-input",
+    )
+
+
+_LEAST_SIDE = 8
+_PARTS = {2: "half", 4: "a quarter", 8: "an eighth"}
 
 
 def _several_times(case: Case, moment: Moment, fewer: Remedy, whole: int) -> Remedy:
@@ -146,9 +183,6 @@ def _several_times(case: Case, moment: Moment, fewer: Remedy, whole: int) -> Rem
     divisor = _WITH_JOINS if joined and joined.power > 1 else _WITH_GRADIENTS
     first = far_too_much.batch_for_outputs(whole, room, batch, divisor)
     halved = f" ({batch} -> {(batch or 0) // 2})"
-    if batch and fewer.slug == "smaller-batch" and _WITH_GRADIENTS * (whole // batch) > room > 0:
-        one = f"one sample's outputs alone take {human(whole // batch)} of {human(room)}"
-        return replace(fewer, text=f"{fewer.text}; but {one}, so make the samples smaller, too", enough=None)
     if not first or not fewer.text.startswith(_HALVES) or halved not in fewer.text:
         return fewer
     why = f"at {(batch or 0) // 2} these outputs alone still take {human(whole // 2)} of {human(room)}"

@@ -20,9 +20,10 @@ _LEAST_BYTES = 64 * MIB
 _TIMES_ASKED, _LEAST_SHARE = 10, 0.4
 
 
-def outputs_of(case: Case, moment: Moment, request: Request) -> list[CodeOutput]:
+def outputs_of(case: Case, moment: Moment, request: Request, idle: bool = False) -> list[CodeOutput]:
     """What the code's layers put out at the batch of a failure in training, the largest first; nothing where
-    names tell what is in use, or something else bounds the request.
+    names tell what is in use, or something else bounds the request. Layers of models that only give figures
+    while another trains are left out, unless `idle`.
     """
     run = situation(case, moment)
     if attributed(moment) or request.fixed or another_program(moment):
@@ -30,10 +31,10 @@ def outputs_of(case: Case, moment: Moment, request: Request) -> list[CodeOutput]
     if run.framework != TENSORFLOW or not _trains(case, run) or other_than_training(case, request):
         return []
     made = code_outputs(case, request.failed.shape)
-    idle = lines_that_keep_nothing(case.capture.surroundings.program()) if made else ()
-    if any(each.asked and each.output.line in idle for each in made):
+    lines = lines_that_keep_nothing(case.capture.surroundings.program()) if made else ()
+    if any(each.asked and each.output.line in lines for each in made):
         return []  # it failed where no backward pass follows
-    return [each for each in made if each.output.line not in idle]
+    return [each for each in made if idle or each.output.line not in lines]
 
 
 def _trains(case: Case, run: Situation) -> bool:
