@@ -7,7 +7,8 @@ import pytest
 from tests.findings.logs import CPU, dump_by_size, oom
 from tests.findings.pages import explained
 from tests.findings.test_retraced_code import program
-from tfmemlens.findings.support.unused_model import is_untrained, lines_that_keep_nothing, unused_model
+from tfmemlens.findings.support.trained_models import is_untrained, lines_that_keep_nothing
+from tfmemlens.findings.support.unused_model import unused_model
 from tfmemlens.model.report import Report
 
 MIB = 1 << 20
@@ -179,3 +180,52 @@ def test_a_model_beside_a_tape_for_anothers_weights(
     own = apart + "pupil = keras.Sequential([keras.Input((9,)), keras.layers.Dense(5)])\n"
     code = program(own + STEP.format(before, under, grads))
     assert bool(lines_that_keep_nothing(code)) is keeps_nothing
+
+
+DISTILLER = """
+class Distiller(keras.Model):
+    def __init__(self, small, large):
+        super().__init__()
+        self.large = large
+        self.small = small
+    def train_step(self, data):
+        {}
+        with tf.GradientTape() as tape:
+            loss = f(self.small(data))
+        weights = {}
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
+tutor = keras.Sequential([keras.Input((640,)), keras.layers.Dense(1800)])
+pupil = keras.Sequential([keras.Input((9,)), keras.layers.Dense(5)])
+both = Distiller({})
+both.fit(x, y)
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "weights", "given", "untrained"),
+    [
+        ("h = self.large(data)", "self.small.trainable_variables", "small=pupil, large=tutor", True),
+        ("h = self.large(data)", "self.small.trainable_variables", "pupil, tutor", True),
+        ("h = self.large(data)", "self.small.trainable_variables", "tutor, pupil", False),
+        ("h = self.large(data)", "self.trainable_variables", "pupil, tutor", False),
+        ("pass", "self.small.trainable_variables", "pupil, tutor", False),  # nothing tells what reads it
+    ],
+)
+def test_an_object_that_is_given_a_teacher_trains_the_pupil(
+    call: str, weights: str, given: str, untrained: bool
+) -> None:
+    code = program("import keras\n" + DISTILLER.format(call, weights, given))
+    assert is_untrained(code, (640, 1800)) is untrained
+    made = {line.text.partition(" =")[0] for line in lines_that_keep_nothing(code)}
+    assert ("tutor" in made) is untrained
+
+
+def test_models_that_an_object_makes_itself() -> None:
+    code = DISTILLER.format("h = self.large(data)", "self.small.trainable_variables", "")
+    for mine, made in (("large", "640,)), keras.layers.Dense(1800"), ("small", "9,)), keras.layers.Dense(5")):
+        net = f"keras.Sequential([keras.Input(({made})])"
+        code = code.replace(f"self.{mine} = {mine}", f"self.{mine} = {net}")
+    code = code.partition("tutor =")[0].replace("(self, small, large)", "(self)") + "Distiller().fit(x, y)\n"
+    assert is_untrained(program("import keras\n" + code), (640, 1800)) is False  # fitted by no name
+    code = code.replace("Distiller().fit", "both = Distiller()\nboth.fit")
+    assert is_untrained(program("import keras\n" + code), (640, 1800)) is True

@@ -22,7 +22,8 @@ from tfmemlens.findings.support.penalised_table import penalised_table
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import device_limit, enumerated, on_host, requests
 from tfmemlens.findings.support.situation import JAX, framework_of
-from tfmemlens.findings.support.unused_model import is_untrained, unused_beside
+from tfmemlens.findings.support.trained_models import is_untrained
+from tfmemlens.findings.support.unused_model import unused_beside
 from tfmemlens.findings.support.weights import optimizer_of
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity

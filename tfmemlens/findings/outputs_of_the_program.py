@@ -22,7 +22,7 @@ from tfmemlens.findings.support.outputs_in_training import outputs_of, outweighe
 from tfmemlens.findings.support.own_constant import own_batch, own_layers
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import enumerated, requests
-from tfmemlens.findings.support.unused_model import is_untrained
+from tfmemlens.findings.support.trained_models import is_untrained
 from tfmemlens.findings.support.weights import copies_in_code
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity

@@ -11,7 +11,7 @@ from tfmemlens.findings.support.phase import other_than_training
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import all_in_use, attributed, device_limit
 from tfmemlens.findings.support.situation import TENSORFLOW, Situation, situation
-from tfmemlens.findings.support.unused_model import lines_that_keep_nothing
+from tfmemlens.findings.support.trained_models import lines_that_keep_nothing
 from tfmemlens.findings.support.weights import copies_in_code
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.units import MIB

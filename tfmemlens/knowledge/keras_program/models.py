@@ -91,16 +91,15 @@ class _Models(ProgramReader):
 
     def assigned(self, node: ast.Assign, value: Any) -> None:
         """A model gets a name, and another where a function returns it; or a list of them does."""
-        target = node.targets[0]
-        line = self.source.line_of(node.value)
-        if line is None or len(node.targets) != 1 or not isinstance(target, ast.Name):
+        name, line = _named(node.targets[0]), self.source.line_of(node.value)
+        if line is None or len(node.targets) != 1 or not name:
             return
         if isinstance(value, Net) and isinstance(node.value, ast.Call):
             self._nets.append(value)
-            self.names[id(value)] = target.id, line, self.depth
+            self.names[id(value)] = name, line, self.depth
             self._owns(value)
         if isinstance(value, list | tuple | dict):
-            self.lists.setdefault(id(value), (target.id, line, self.depth, value))
+            self.lists.setdefault(id(value), (name, line, self.depth, value))
             first = next(iter(value.values() if isinstance(value, dict) else value), None)
             if isinstance(first, Net):
                 self._owns(first)
@@ -117,3 +116,11 @@ class _Models(ProgramReader):
         self.weights.setdefault(id(net), []).extend(self._fresh)
         self._lines.setdefault(id(net), []).extend(self._fresh_lines)
         self._fresh, self._fresh_lines = [], []
+
+
+def _named(target: ast.expr) -> str:
+    """`net` or `self.net`; empty of another target."""
+    own = (
+        isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "self"
+    )
+    return ast.unparse(target) if own or isinstance(target, ast.Name) else ""
