@@ -6,6 +6,7 @@ import pytest
 
 from tests.findings.logs import oom
 from tests.findings.pages import first
+from tfmemlens import pipeline
 
 
 @pytest.mark.parametrize(
@@ -23,3 +24,14 @@ def test_a_layer_of_two_dimensions_has_a_map(node: str, shape: str, of_a_map: bo
     advice = first(oom(shape, node))
     assert ("pool the map before it" in advice) is of_a_map
     assert "sequence length" not in advice or not of_a_map
+
+
+@pytest.mark.parametrize(
+    ("dtype", "told"),
+    [("bool", "and the scores take 103.00 MiB as float32"), ("float", None)],
+)
+def test_a_mask_of_a_byte_names_the_scores_beside_it(dtype: str, told: str | None) -> None:
+    text = oom("2,6,1500,1500", "net/self_attention/dropout").replace("type float", f"type {dtype}")
+    finding = next(each for each in pipeline.explain(text).findings if each.rule == "attention-scores")
+    clause = (finding.because or "").partition("; ")[2]
+    assert (told in clause) if told else not clause

@@ -96,7 +96,7 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             because=(
                 f"attention scores grow with the square of {_of_what(case, failed, queries)}, here"
-                f" {queries} x {keys} for {_matrices(outer)}"
+                f" {queries} x {keys} for {_matrices(outer)}{_of_a_mask(failed, need)}"
             ),
             explains=alike(moment, _of_attention) + _as_numbers(moment, failed, need) if need else None,
             evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line), *alive[:2]),
@@ -137,6 +137,13 @@ def _as_numbers(moment: Moment, failed: FailedRequest, need: int) -> int:
         for block in moment.attribution.table
         if tensor_in(block, moment)[0] <= of_floats <= tensor_in(block, moment)[1]
     )
+
+
+def _of_a_mask(failed: FailedRequest, need: int | None) -> str:
+    """That the scores themselves are larger, as a clause, where their mask of a byte each failed."""
+    if failed.dtype != "bool" or not need:
+        return ""
+    return f"; this is a mask of one byte each, and the scores take {human(_FLOAT * need)} as float32"
 
 
 _FLOAT = 4
