@@ -50,7 +50,7 @@ from tfmemlens.readers.oom.named_devices import named
 from tfmemlens.readers.oom.other_failures import BY_A_SUPERVISOR, CUDNN_VERSION, OF_A_KERNEL
 from tfmemlens.readers.oom.ranking import merge_ranks, order
 from tfmemlens.readers.oom.repeats import Repeats
-from tfmemlens.readers.oom.report import ReportCollector
+from tfmemlens.readers.oom.report import ReportCollector, is_of_a_list
 from tfmemlens.readers.oom.rules import FIRST, LAST, Era, narrow
 from tfmemlens.readers.oom.run import RunCollector
 from tfmemlens.readers.oom.same_failure import IncidentDraft, Joiner, Part, first_line, is_title
@@ -228,7 +228,8 @@ class _Stream:
             self.run.observe(line)
             self.rows.observe(line)
             self.host.observe(line)
-            self.surroundings.read_prose(line)
+            if not is_of_a_list(line.text):
+                self.surroundings.read_prose(line)
             if device := named(line):
                 self.named.append(device)
         self.run.observe_any(line)

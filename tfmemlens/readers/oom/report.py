@@ -42,6 +42,17 @@ _WITHOUT_START = regex(r"(?:\.\d+)?(?:B|[KMGT]?iB) from [A-Za-z0-9_.^{/]\S*\s*\Z
 """A row whose first digits are gone: those of others beside it may be, too."""
 
 
+_OF_A_LIST = regex(
+    r"\s*(?:[\d.]+[KMGT]?i?B from [A-Za-z0-9_.^{/][^\s,;]*\s*\Z|Remaining \d+ nodes? with \d"
+    r"|Current usage from device)"
+)
+
+
+def is_of_a_list(text: str) -> bool:
+    """Whether a line is TensorFlow's own row or head of a list of tensors, and so nobody's prose."""
+    return _OF_A_LIST.match(text) is not None
+
+
 @dataclass
 class Block:
     """One block of a report while it is read."""
