@@ -129,3 +129,27 @@ def test_what_calls_keep_goes_before_the_last_array(need: int, kept: bool) -> No
     assert ("`self.seen` (line 17) keeps" in report.verdict) is kept
     assert ("the request to the byte" in report.verdict) is not kept
     assert "single-precision-jax" not in [action.remedy.slug for action in report.actions]
+
+
+GRAM = """
+import jax.numpy as jnp
+real = jnp.zeros(({rows}, {width}))
+def gram(a, b):
+    return jnp.exp(-jnp.sum((a[:, None, :] - b[None, :, :]) ** 2, -1))
+print(float(gram(real, real).mean()))
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("rows", "width", "square"),
+    [
+        (60_000, 32, False),  # as many bytes as 240,000 x 240,000 in float64
+        (50_000, 7, True),  # the code makes nothing of these bytes
+    ],
+)
+def test_a_square_by_chance_gives_way_to_what_the_code_makes(rows: int, width: int, square: bool) -> None:
+    need = 240_000 * 240_000 * 8
+    report = pipeline.explain(GRAM.format(rows=rows, width=width) + WAITED.format(need))
+    assert ("240,000 x 240,000" in report.verdict) is square
+    assert ("[60000,60000,32]" in report.verdict) is not square

@@ -43,7 +43,7 @@ EXPLAINS = "the request"
 def check(case: Case) -> Iterator[Finding]:
     if framework_of(case) not in (JAX, None):
         return
-    from tfmemlens.findings.support.jax_computed import is_unmeant_square  # reads trees
+    from tfmemlens.findings.support.jax_computed import is_told_by_the_code  # reads trees
 
     for index, moment, request in list(requests(case))[:1]:
         need, limit = request.needed_bytes, device_limit(case, moment)
@@ -70,7 +70,7 @@ def check(case: Case) -> Iterator[Finding]:
         side, dtype = square[0], square[1]
         if dtype == "float64" and not (on_cpu or _has_64_bits(case)):
             dtype = TWICE
-        if is_unmeant_square(case, side):
+        if is_told_by_the_code(case, side, need):
             continue  # failing-line-of-jax names its line
         exact = "to the byte" if _square(need) == square else "but for a thousandth"
         where = f" ({stated[2].place} states {side:,})" if stated else ""

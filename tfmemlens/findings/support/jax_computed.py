@@ -64,14 +64,16 @@ def computed_array(case: Case, moment: Moment, need: int | None, advice: Advice)
     return _told(eager, followed, need, advice) if eager else None
 
 
-def is_unmeant_square(case: Case, side: int) -> bool:
-    """Whether a line of the program makes a square of so many rows that nobody means: of a row and a column,
-    or by an update inside vmap. Then it is named.
+def is_told_by_the_code(case: Case, side: int, need: int) -> bool:
+    """Whether a line of the program makes an array of the request's bytes that is no square of so many rows,
+    or a square that nobody means: of a row and a column, or by an update inside vmap. Then it is named.
     """
     program = case.capture.surroundings.program()
     arrays = arrays_of(program).arrays if program else ()
     unmeant = (MISMATCH, UPDATE_OF_ROWS)
-    return any(each.name in unmeant and each.array.shape == (side, side) for each in arrays)
+    squares = [each for each in arrays if each.array.shape == (side, side)]
+    others = [each for each in arrays if need in (each.array.bytes, round_up(each.array.bytes))]
+    return any(each.name in unmeant for each in squares) or bool(others and not squares)
 
 
 def _is_result(noted: Noted, followed: Followed) -> bool:
