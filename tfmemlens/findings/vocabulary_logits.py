@@ -27,6 +27,7 @@ from tfmemlens.findings.support.one_hot import (
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import alike, place, requests, tensor_text
 from tfmemlens.findings.support.situation import situation
+from tfmemlens.findings.support.whole_program import takes_no_gradient
 from tfmemlens.knowledge.vocabularies import VOCABULARIES
 from tfmemlens.model.attribution import Phase
 from tfmemlens.model.case import Case, Moment, Request
@@ -117,7 +118,7 @@ def _finding(
     failed, sampled = request.failed, _may_sample(case, request)
     lines = code_lines(case.capture.surroundings)
     shown = bool(failed.source or any(_COMPUTES_LOSS.search(line.text) for line in lines))
-    if _decodes(case, request):
+    if _decodes(case, request) or takes_no_gradient(case.capture.surroundings.program()):
         return _of_decoding(case, index, moment, request, positions, words, need)
     return Finding(
         severity=Severity.CAUSE,
@@ -159,12 +160,18 @@ def _of_decoding(
     case: Case, index: int, moment: Moment, request: Request, positions: int, words: int, need: int
 ) -> Finding:
     """One step of a decoder: logits for all beams of all sentences."""
-    line = case.capture.surroundings.shows("decoding")
-    sizes = in_words(named_sizes(request.failed.shape, case.capture.surroundings)[:1])
+    told = case.capture.surroundings
+    line = told.shows("decoding")
+    sizes = in_words([each for each in named_sizes(request.failed.shape, told) if not each.axis])
     named = f" ({sizes})" if sizes else ""
+    beams = any(_BEAMS.search(each.text) for each in (line, *code_lines(told)) if each)
+    whose = "a step of decoding" if line or beams else "this call, in a program that does not train,"
     what = (
-        f"a step of decoding makes {words:,} logits for each of {positions:,} beams at once{named}:"
-        f" {human(need)} for one copy"
+        f"{whose} makes {words:,} logits for each of {positions:,} {'beams' if beams else 'positions'} at"
+        f" once{named}: {human(need)} for one copy"
+    )
+    fewer = (
+        "decode fewer sentences at once, or with fewer beams" if beams else "give it fewer samples at once"
     )
     return Finding(
         severity=Severity.CAUSE,
@@ -178,7 +185,7 @@ def _of_decoding(
         remedies=(
             remedies.of_tensor(
                 case,
-                "decode fewer sentences at once, or with fewer beams: half of either halves all of it",
+                f"{fewer}: half of {'either' if beams else 'them'} halves all of it",
                 Shrunk("smaller-prediction-batch", need),
             ),
         ),
@@ -186,6 +193,7 @@ def _of_decoding(
     )
 
 
+_BEAMS = regex(r"(?i)beam")
 _SAMPLED = Remedy(
     "train with a sampled loss, which never makes all logits",
     "tf.nn.sampled_softmax_loss(weights, biases, labels, inputs, num_sampled=1024, num_classes=vocab)",

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from tfmemlens.findings.support.phase import is_jacobian, other_than_training
 from tfmemlens.findings.support.rows import is_forward_only, on_host
 from tfmemlens.findings.support.tried import ruled_out
+from tfmemlens.findings.support.whole_program import takes_no_gradient
 from tfmemlens.knowledge.device_names import CPU, TPU, kind_of_device
 from tfmemlens.knowledge.gpu_memory import is_before_ampere, is_for_games, is_older
 from tfmemlens.model.attribution import Kind, Phase
@@ -105,6 +106,8 @@ def _training(case: Case, moment: Moment) -> bool | None:
     if is_forward_only(moment) or (moment.request and other_than_training(case, moment.request)):
         return False
     told = case.capture.surroundings
+    if takes_no_gradient(told.program()):
+        return False
     jacobian = moment.request and is_jacobian(moment.request) and not told.shows("fitting")
     if told.shows("explaining") or told.shows("sampling") or jacobian:
         return False

@@ -100,7 +100,7 @@ _UNITS = {"": 1, "k": 1000, "K": 1000, "M": 10**6, "million": 10**6, "B": 10**9,
 _NO_NAMES = frozenset(
     "line step epoch iteration it cell port pid rtx gtx gpu cuda v jax version seed lr bytes byte mib"
     " gib mb gb hours min"
-    " sec seconds minutes free mem s".split()
+    " sec seconds minutes free mem s py cc cpp cu ipynb".split()
 )
 
 _OF_SIZES = frozenset("batch batchsize maxlen length width height vocabulary vocab resolution".split())
