@@ -44,6 +44,12 @@ Line #    Mem usage    Increment  Occurrences   Line Contents
     17   2013.6 MiB    300.0 MiB           1       params = model.init(keys[0], x)
     18   2313.6 MiB    300.0 MiB           1       state = tx.init(params)
 """
+FRAMED = 'Traceback (most recent call last):\n  File "net.py", line 8, in pairs\n    {}\n'
+STORED = "buf = tf.Variable(tf.zeros(shape), trainable=False)"
+PAIRED = (
+    "def pairs(h, n):\n    a = tf.repeat(h, n, axis=0)\n    b = tf.tile(h, [n, 1])\n"
+    "    return tf.concat([a, b], 1)\n\n"
+)
 CRASHED = "Your session crashed after using all available RAM.\n"
 SOFT = (
     "Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.27GiB with freed_by_count=0. The caller"
@@ -192,6 +198,14 @@ CASES: dict[str, tuple[str, str]] = {
     "undisposed-tensors": (
         "const x = tf.browser.fromPixels(video);\n" + JS + oom("1,640,640,3"),
         "const x = tf.browser.fromPixels(video);\ntf.dispose([x]);\n" + JS + oom("1,640,640,3"),
+    ),
+    "store-on-the-device": (
+        f"{FRAMED.format(STORED)}{oom('4000,84,84,4', 'Fill')}",
+        f"{FRAMED.format(STORED)}{oom('32,284,284,4', 'Fill')}",
+    ),
+    "pairs-in-one-axis": (
+        f"{PAIRED}{FRAMED.format('return tf.concat([a, b], 1)')}{oom('1440000,16', 'concat')}",
+        f"{PAIRED}{FRAMED.format('return tf.concat([a, b], 1)')}{oom('1440002,16', 'concat')}",
     ),
     "always-at-one-step": (
         f"Whatever batch size I take, it always dies at step 310.\n{XLA}",
