@@ -44,6 +44,15 @@ Line #    Mem usage    Increment  Occurrences   Line Contents
     17   2013.6 MiB    300.0 MiB           1       params = model.init(keys[0], x)
     18   2313.6 MiB    300.0 MiB           1       state = tx.init(params)
 """
+TAUGHT = (
+    "import tensorflow as tf\nfrom tensorflow import keras\n"
+    "tutor = keras.Sequential([keras.Input((9,)), keras.layers.Dense(1800)])\n"
+    "pupil = keras.Sequential([keras.Input((9,)), keras.layers.Dense(9)])\n"
+    "with tf.GradientTape() as tape:\n    logits = pupil(x)\n    loss = f(logits, {0})\n"
+    "g = tape.gradient(loss, pupil.trainable_variables)\n\n"
+    'Traceback (most recent call last):\n  File "run.py", line 7, in <module>\n    loss = f(logits, {0})\n'
+    + oom("64,48", "Mean")
+)
 FRAMED = 'Traceback (most recent call last):\n  File "net.py", line 8, in pairs\n    {}\n'
 STORED = "buf = tf.Variable(tf.zeros(shape), trainable=False)"
 PAIRED = (
@@ -199,6 +208,7 @@ CASES: dict[str, tuple[str, str]] = {
         "const x = tf.browser.fromPixels(video);\n" + JS + oom("1,640,640,3"),
         "const x = tf.browser.fromPixels(video);\ntf.dispose([x]);\n" + JS + oom("1,640,640,3"),
     ),
+    "idle-model-under-a-tape": (TAUGHT.format("tutor(x)"), TAUGHT.format("tutor(logits)")),
     "store-on-the-device": (
         f"{FRAMED.format(STORED)}{oom('4000,84,84,4', 'Fill')}",
         f"{FRAMED.format(STORED)}{oom('32,284,284,4', 'Fill')}",

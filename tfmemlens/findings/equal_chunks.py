@@ -62,6 +62,7 @@ from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, FrontEnd, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
+from tfmemlens.model.tensor import tensor_bytes
 from tfmemlens.patterns import regex
 from tfmemlens.units import human, percent, round_up
 
@@ -438,6 +439,8 @@ def _kept_elements(case: Case, moment: Moment) -> tuple[str, Line] | None:
     most = max((row.count for row in moment.attribution.table), default=0)
     if not on_host(moment) or most < _MIN_CERTAIN_COUNT or (moment.request and _stores(case, moment.request)):
         return None
+    if moment.request and _are_of_a_layer(moment, moment.request):
+        return None
     told = case.capture.surroundings
     reported = told.pipeline_buffers[0] if told.pipeline_buffers else None
     for line in code_lines(told):
@@ -447,6 +450,19 @@ def _kept_elements(case: Case, moment: Moment) -> tuple[str, Line] | None:
         if reported or match["cache"] or int((match["buffer"] or "0").replace("_", "")) >= most:
             return kept_by(match), line
     return reported
+
+
+def _are_of_a_layer(moment: Moment, request: Request) -> bool:
+    """Whether most of the chunks are as large as what the failing layer was given, or was to make: then they
+    are what layers make.
+    """
+    failed = request.failed
+    if not failed.keras_layer:
+        return False
+    most = max(moment.attribution.table, key=lambda row: row.total_bytes, default=None)
+    given = [tensor_bytes(each.shape, each.dtype or "float32") for each in failed.arguments if each.shape]
+    sizes = {round_up(size) for size in (failed.tensor_bytes, *given) if size}
+    return most is not None and most.size_bytes in sizes
 
 
 def _of_line(line: Line) -> str:

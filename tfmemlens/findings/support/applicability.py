@@ -314,6 +314,7 @@ TABLE: dict[str, Applicability] = {
     "cap-the-search": Applicability(code=_TENSORFLOW),
     "without-py-function": Applicability(frozenset({TENSORFLOW})),
     "own-process": _ANYWHERE,
+    "outside-the-tape": _TENSORFLOW_CODE,
     "ram-for-the-build": Applicability(shell=True),
     "compare-the-cluster": _TENSORFLOW_CODE,
     "find-the-call": Applicability(shell=True),

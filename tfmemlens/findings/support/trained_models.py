@@ -20,7 +20,16 @@ from tfmemlens.model.program import Program, Statement
 if TYPE_CHECKING:
     from tfmemlens.knowledge.keras_program.models import ModelMade
 
-__all__ = ["is_untrained", "lines_that_keep_nothing", "models", "trained"]
+__all__ = [
+    "is_frozen",
+    "is_untrained",
+    "lines_that_keep_nothing",
+    "models",
+    "names_of",
+    "owner_of_gradient",
+    "root_of",
+    "trained",
+]
 
 _TRAINS = frozenset({"fit", "fit_generator", "train_on_batch"})
 _OF_A_GRADIENT = frozenset({"trainable_variables", "trainable_weights", "variables", "weights"})
@@ -43,7 +52,7 @@ def lines_that_keep_nothing(program: Program) -> frozenset[Line]:
     figures = {
         each
         for each in _untrained(program)
-        if not _is_frozen(program, each) and not is_called_under_a_tape(program, _names_of(program, each))
+        if not is_frozen(program, each) and not is_called_under_a_tape(program, names_of(program, each))
     }
     of_those = {line for each in models(program) if each.name in figures for line in each.lines}
     of_others = {line for each in models(program) if each.name not in figures for line in each.lines}
@@ -69,13 +78,13 @@ def _untrained(program: Program) -> frozenset[str]:
     return frozenset(
         name
         for name in names - trains
-        if _is_frozen(program, name)
+        if is_frozen(program, name)
         or reads_figures_alone(program, name)
-        or (by_tapes and is_called_in_steps(program, _names_of(program, name)))
+        or (by_tapes and is_called_in_steps(program, names_of(program, name)))
     )
 
 
-def _is_frozen(program: Program, name: str) -> bool:
+def is_frozen(program: Program, name: str) -> bool:
     """Whether the program sets `model.trainable = False`, and nothing else to it."""
     values = [
         node.value.value
@@ -100,7 +109,7 @@ def _all_by_tapes(program: Program) -> bool:
             return False
         if node.func.attr == "gradient":
             gradients.append(node)
-    return bool(gradients) and all(_model_of(program, each) for each in gradients)
+    return bool(gradients) and all(owner_of_gradient(program, each) for each in gradients)
 
 
 def _with_own_steps(program: Program) -> frozenset[str]:
@@ -136,12 +145,12 @@ def _trained(program: Program) -> Iterator[tuple[str, Line]]:
                 continue
             name = dotted(node.func.value) if node.func.attr in _TRAINS else ""
             if node.func.attr == "gradient":
-                name = _model_of(program, node)
+                name = owner_of_gradient(program, node)
             if name:
                 yield from _callers(program, name, statement, node)
 
 
-def _model_of(program: Program, gradient: ast.Call) -> str:
+def owner_of_gradient(program: Program, gradient: ast.Call) -> str:
     """The model whose weights a tape's gradient is for: `net.trainable_variables`, or a name that stands for
     them alone; empty where nothing tells.
     """
@@ -167,7 +176,7 @@ def _callers(program: Program, name: str, statement: Statement, node: ast.Call) 
     around = statement.node
     if isinstance(around, ast.ClassDef):
         places = _calls_of_objects(program, around.name)
-        yield _root_of(program, name), next(iter(places), statement.line_of(node))
+        yield root_of(program, name), next(iter(places), statement.line_of(node))
         return
     if not isinstance(around, ast.FunctionDef) or binds(around, name):
         yield name, statement.line_of(node)
@@ -205,12 +214,13 @@ def _calls_of_objects(program: Program, name: str) -> list[Line]:
     return sorted(found, key=lambda each: -each.number)
 
 
-def _names_of(program: Program, name: str) -> frozenset[str]:
+def names_of(program: Program, name: str) -> frozenset[str]:
     """The name of a model, and the attributes under which objects that are given it know it."""
     return frozenset((name, *(alias for alias, root in _aliases(program).items() if root == name)))
 
 
-def _root_of(program: Program, name: str) -> str:
+def root_of(program: Program, name: str) -> str:
+    """The name outside of a class for what a class calls `self.net`."""
     return _aliases(program).get(name, name)
 
 
@@ -227,9 +237,11 @@ def _aliases(program: Program) -> dict[str, str]:
             if made is None or not isinstance(init, ast.FunctionDef):
                 continue
             kept = {
-                dotted(each.value): dotted(each.targets[0])
+                dotted(value): dotted(target)
                 for each in ast.walk(init)
-                if isinstance(each, ast.Assign) and dotted(each.targets[0]).startswith("self.")
+                if isinstance(each, ast.Assign)
+                for target, value in _pairs(each)
+                if dotted(target).startswith("self.")
             }
             for _, call in _calls(program):
                 if dotted(call.func) != made.name:
@@ -240,6 +252,15 @@ def _aliases(program: Program) -> dict[str, str]:
                     if parameter in kept and dotted(value):
                         found.setdefault(kept[parameter], set()).add(dotted(value))
     return {alias: roots.pop() for alias, roots in found.items() if len(roots) == 1}
+
+
+def _pairs(node: ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """What each target is assigned: of `self.a, self.b = a, b` one by one."""
+    target, value = node.targets[0], node.value
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+        yield from zip(target.elts, value.elts, strict=True)
+    else:
+        yield target, value
 
 
 def _is_init(node: ast.stmt) -> bool:

@@ -1,0 +1,78 @@
+"""A model runs under a tape that takes no gradient for it.
+
+What it means: a tape records everything that touches a trainable weight. A teacher, a target network or a
+generator that only gives figures to a loss keeps all its activations until the gradient of another model is
+taken, though none of them is needed.
+When it fires: the program takes a tape's gradient for one model's weights alone, and under that tape calls
+another whose weights are trainable, with nothing that the first one made; an op of TensorFlow's failed under
+the tape.
+What to do: call it before the tape opens, or pause the recording.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfmemlens.findings.support.idle_under_tape import IdleCall, idle_call
+from tfmemlens.findings.support.kept import under_a_tape
+from tfmemlens.findings.support.rows import all_in_use, attributed, requests
+from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
+from tfmemlens.knowledge.stack_frames import user_frame
+from tfmemlens.model.case import Case, Moment, Request
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.units import human
+
+BASIS = Basis.NAME
+EXPLAINS = "blocks of the size that most of what is in use has, where its call failed; else no bytes"
+
+_LEAST_COUNT, _GOOD_PART = 4, 0.25
+
+
+def check(case: Case) -> Iterator[Finding]:
+    if framework_of(case) != TENSORFLOW:
+        return
+    for index, moment, request in list(requests(case))[:1]:
+        program = case.capture.surroundings.program()
+        found = idle_call(program) if program and not attributed(moment) else None
+        in_it = found is not None and _failed_in(request, found)
+        if found is None or not (in_it or under_a_tape(case, request)):
+            continue
+        kept, told = _blocks(moment) if in_it else (None, "")
+        what = (
+            f"`{found.model}` runs under the tape of {found.tape.place} ({found.call.place}), which keeps"
+            f" what all its layers make, though the gradient is taken for `{found.trains}` alone{told}"
+        )
+        yield Finding(
+            severity=Severity.CAUSE if in_it else Severity.FACTOR,
+            headline=what,
+            because=what,
+            explains=kept,
+            basis=Basis.SHAPE if kept else None,
+            evidence=(Evidence("the tape", found.tape), Evidence("the call under it", found.call)),
+            remedies=(
+                Remedy(
+                    f"call `{found.model}` before the tape opens (or within tape.stop_recording()): then"
+                    " nothing of it is kept",
+                    f"y = {found.model}(x, training=False)   # above `with tf.GradientTape() as tape:`",
+                    slug="outside-the-tape",
+                ),
+            ),
+            moment=index,
+            rules_out=("look-for-lists", "find-what-grows") if in_it else (),
+        )
+
+
+def _failed_in(request: Request, found: IdleCall) -> bool:
+    """Whether the call was on its way."""
+    lines = {frame.text.strip() for frame in request.failed.frames if user_frame(frame.place)}
+    lines.add((request.failed.source_text or "").strip())
+    return found.call.text.strip() in lines
+
+
+def _blocks(moment: Moment) -> tuple[int | None, str]:
+    """The blocks of one size that are most of what is in use, where they are several and a good part."""
+    most = max(moment.attribution.table, key=lambda row: row.total_bytes, default=None)
+    if most is None or most.count < _LEAST_COUNT or most.total_bytes < _GOOD_PART * all_in_use(moment):
+        return None, ""
+    told = f"; {most.count} blocks of {human(most.size_bytes)} are in use"
+    return most.total_bytes, told

@@ -1,0 +1,126 @@
+"""A model that is called under a tape whose gradient is taken for another model's weights alone."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from tfmemlens.findings.support.model_readings import dotted
+from tfmemlens.findings.support.trained_models import is_frozen, models, names_of, owner_of_gradient, root_of
+from tfmemlens.model.line import Line
+from tfmemlens.model.program import Program, Statement
+from tfmemlens.values import dataclass
+
+_DEEPEST = 3
+
+
+@dataclass(frozen=True, slots=True)
+class IdleCall:
+    """The call, the tape, and whose gradient is taken."""
+
+    model: str
+    """As the call names it: `teacher`, `self.teacher`."""
+    call: Line
+    tape: Line
+    trains: str
+
+
+@lru_cache(maxsize=2)
+def idle_call(program: Program) -> IdleCall | None:
+    """The first of these calls that is given nothing which the trained model made; None without one."""
+    for statement in program:
+        for tape in statement.nodes:
+            name = _name_of(tape)
+            owners = _owners(program, statement, name) if name else frozenset()
+            if owners and isinstance(tape, ast.With):
+                search = _Search(program, owners)
+                found = next(search.calls(tape.body, frozenset()), None)
+                if found is not None:
+                    return IdleCall(*found, statement.line_of(tape), min(owners))
+    return None
+
+
+def _name_of(node: ast.AST) -> str:
+    """What a `with tf.GradientTape() as tape` calls its only tape; empty of another statement."""
+    if not isinstance(node, ast.With) or len(node.items) != 1:
+        return ""
+    target = node.items[0].optional_vars
+    opens = "GradientTape(" in ast.unparse(node.items[0].context_expr)
+    return target.id if opens and isinstance(target, ast.Name) else ""
+
+
+def _owners(program: Program, statement: Statement, tape: str) -> frozenset[str]:
+    """The models that a tape's gradients are for; empty where one is for something else."""
+    calls = [
+        node
+        for node in statement.nodes
+        if isinstance(node, ast.Call)
+        if isinstance(node.func, ast.Attribute) and node.func.attr in ("gradient", "jacobian")
+        if dotted(node.func.value) == tape
+    ]
+    owners = {owner_of_gradient(program, each) for each in calls}
+    return frozenset() if "" in owners else frozenset(root_of(program, each) for each in owners)
+
+
+class _Search:
+    """Looks through what runs under a tape."""
+
+    def __init__(self, program: Program, owners: frozenset[str]) -> None:
+        self._program = program
+        self._trained = frozenset(name for owner in owners for name in names_of(program, owner))
+        others = [each.name for each in models(program) if each.name not in owners]
+        self._idle = {
+            name: root for root in others if not is_frozen(program, root) for name in names_of(program, root)
+        }
+        self._functions = {
+            node.name: (statement, node)
+            for statement in program
+            for node in statement.nodes
+            if isinstance(node, ast.FunctionDef)
+        }
+
+    def calls(
+        self, body: Sequence[ast.stmt], tainted: frozenset[str], deep: int = 0, at: Statement | None = None
+    ) -> Iterator[tuple[str, Line]]:
+        """The calls of other models, in their order; `tainted` are names of what the trained model made."""
+        for statement in body:
+            made = tainted
+            for node in ast.walk(statement):
+                if not isinstance(node, ast.Call):
+                    continue
+                given = [*node.args, *(word.value for word in node.keywords)]
+                is_tainted = any(self._is_tainted(each, made) for each in given)
+                if dotted(node.func) in self._idle and given and not is_tainted:
+                    line = self._line_of(node, at)
+                    if line is not None:
+                        yield dotted(node.func), line
+                yield from self._inside(node, made, deep)
+            if self._is_tainted(statement, made):
+                tainted |= {
+                    each.id
+                    for each in ast.walk(statement)
+                    if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
+                }
+
+    def _inside(self, call: ast.Call, tainted: frozenset[str], deep: int) -> Iterator[tuple[str, Line]]:
+        """The same in a function of the program that is called."""
+        name = dotted(call.func).removeprefix("self.")
+        if name not in self._functions or deep >= _DEEPEST:
+            return
+        statement, function = self._functions[name]
+        parameters = [each.arg for each in function.args.args if each.arg != "self"]
+        given = {
+            parameter
+            for parameter, value in zip(parameters, call.args, strict=False)
+            if self._is_tainted(value, tainted)
+        }
+        given |= {word.arg for word in call.keywords if word.arg and self._is_tainted(word.value, tainted)}
+        yield from self.calls(function.body, frozenset(given), deep + 1, statement)
+
+    def _is_tainted(self, node: ast.AST, tainted: frozenset[str]) -> bool:
+        return any(dotted(each) in self._trained or dotted(each) in tainted for each in ast.walk(node))
+
+    def _line_of(self, node: ast.Call, at: Statement | None) -> Line | None:
+        where = at or next((each for each in self._program if node in each.nodes), None)
+        return where.line_of(node) if where else None
