@@ -275,6 +275,8 @@ SMALLER_HELPS = LineRule(
     r" ?(?:=|of|is|to|at)? ?[12]\b(?![.,]?\d)"
     r"|\bbatch[- _]?size ?(?:=|of|is|to|at)? ?[12]\b(?![.,]?\d)[^.,;\n]{0,20}\b(?:works|worked|runs fine"
     r"|fits|is fine|trains)\b"
+    r"|\b(?:reduced|lowered|decreased|halved|shrank|scaled down)\b[^.\n]{0,16}\bbatch\b[^.;,\n]{0,24}[;,] ?"
+    r"(?:and |so )?(?:now )?(?:it|everything) (?:now )?(?:runs|works|trains)\b(?! (?:out|only|until|for a)\b)"
     r"|[\u6539\u8c03\u964d\u51cf\u7f29][^\u3002\n\u4e0d\u6ca1\u8fd8]{0,16}batch"
     r"[^\u3002\n\u4e0d\u6ca1\u8fd8\u4e5f]{0,12}"
     r"(?:\u80fd\u7528|\u80fd\u8dd1|\u53ef\u4ee5\u4e86|\u597d\u4e86|\u89e3\u51b3\u4e86)",
@@ -283,6 +285,7 @@ SMALLER_HELPS = LineRule(
     "after change batch from 32 to 16, the OOM issue hasn't happened again",
     "it trains successfully when I set batch size 1",
     "with batch_size=2 it works fine",
+    "We scaled down both batch and layers; it trains now, if slowly",
     "\u51cf\u5c0f\u4e86batch\u5c31\u53ef\u4ee5\u4e86",
     needs=("batch",),
 )
@@ -305,7 +308,8 @@ _STILL_ZH = (
 )
 """Chinese for a smaller batch, and for what changed nothing."""
 SMALLER_IN_VAIN = LineRule(
-    r"(?i)\b(?:reduc\w+|lower\w*|decreas\w+|smaller|chang\w+)\b[^.\n]{0,30}\bbatch[- _]?size\b[^.\n]{0,60}"
+    r"(?i)\b(?:reduc\w+|lower\w*|decreas\w+|smaller|chang\w+)\b[^.\n]{0,30}\bbatch[- _]?size\b"
+    r"(?:(?!\bin case\b)[^.\n]){0,60}"
     r"\b(?:useless|in vain|no (?:help|effect|luck|difference)|(?:did|does|do|is)(?: not|n'?t)"
     r" (?:help|work|change)|still|same (?:error|issue|problem))\b"
     r"|\bbatch(?:es|[- _]?sizes?)?\b[^.\n]{0,12}\b(?:only|just|merely) (?:makes?|delays?|postpones?"
