@@ -23,3 +23,17 @@ def test_a_layer_of_two_dimensions_has_a_map(node: str, shape: str, of_a_map: bo
     advice = first(oom(shape, node))
     assert ("pool the map before it" in advice) is of_a_map
     assert "sequence length" not in advice or not of_a_map
+
+
+@pytest.mark.parametrize(
+    ("shape", "batch_first"),
+    [
+        ("12,8,160,160", True),
+        ("4,8,160,160", False),  # few samples
+        ("12,8,1024,1024", False),  # a long text
+        ("48,32,512,512", False),  # scores of more than a small part of a device
+    ],
+)
+def test_small_scores_of_short_texts_are_one_of_many(shape: str, batch_first: bool) -> None:
+    advice = first(oom(shape, "encoder/layer_3/attention/self/Softmax"))
+    assert ("batch" in advice) is batch_first
