@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.findings.logs import oom
-from tests.findings.pages import first
+from tests.findings.pages import explained, first
 
 
 @pytest.mark.parametrize(
@@ -37,3 +37,20 @@ def test_a_layer_of_two_dimensions_has_a_map(node: str, shape: str, of_a_map: bo
 def test_small_scores_of_short_texts_are_one_of_many(shape: str, batch_first: bool) -> None:
     advice = first(oom(shape, "encoder/layer_3/attention/self/Softmax"))
     assert ("batch" in advice) is batch_first
+
+
+@pytest.mark.parametrize(
+    ("kernel", "shape", "scores"),
+    [
+        ("batch_matmul_op_impl.h:601", "96,6000,6000", False),  # of any matrices
+        ("softmax_op_gpu.cu.cc:201", "96,6000,6000", True),
+        ("batch_matmul_op_impl.h:601", "12,8,6000,6000", True),  # samples x heads
+    ],
+)
+def test_any_product_of_matrices_is_no_attention(kernel: str, shape: str, scores: bool) -> None:
+    text = (
+        f"W tensorflow/core/framework/op_kernel.cc:1502] OP_REQUIRES failed at {kernel} : Resource exhausted:"
+        f" OOM when allocating tensor with shape[{shape}] and type float on /device:GPU:0 by allocator"
+        " GPU_0_bfc\n"
+    )
+    assert ("attention scores" in explained(text).verdict) is scores

@@ -374,8 +374,19 @@ def _speaks_of_attention(failed: FailedRequest) -> bool:
     """
     words = " ".join(filter(None, (failed.node, failed.op, failed.kernel, *(failed.keras_layer or ()))))
     code = failed.source_text or ""
+    if _is_any_product(failed):
+        return False
     of_code = _CODE.search(code) and not RUNS_A_MODEL.search(code)
     return bool(failed.op in _OPS or _WORDS.search(words) or of_code)
+
+
+def _is_any_product(failed: FailedRequest) -> bool:
+    """Whether the file of a kernel for products alone is known of a matrix for each sample, without heads."""
+    named = failed.node or failed.op or failed.keras_layer or failed.source_text
+    return not named and len(failed.shape or ()) == _NO_HEADS and "matmul" in (failed.kernel or "")
+
+
+_NO_HEADS = 3
 
 
 def _is_feature_map(request: Request, shape: tuple[int, ...]) -> bool:
