@@ -380,7 +380,18 @@ LAST_CONCAT = LineRule(
     needs="concat",
 )
 """What is joined last, in a prediction the outputs of its batches."""
+_GRAPH_LOOP = r"\b(?:tf\.)?while_loops?\b|\bdynamic_rnn\b|\bfold[lr]\b|\btf\.scan\b|\bfold/scan\b"
+_BACKWARD = r"\b(?:gradients?\b|back-?prop\w*|backward pass)"
+GRADIENT_OF_A_LOOP = LineRule(
+    rf"(?i)\A(?=[^\n]{{0,200}}\b(?:memory|memories|OOM)\b)[^\n]{{0,200}}?"
+    rf"(?:{_BACKWARD}[^\n]{{0,80}}?(?:{_GRAPH_LOOP})|(?:{_GRAPH_LOOP})[^\n]{{0,80}}?{_BACKWARD})",
+    "# Gradients of a while_loop need far too much memory",
+    "dynamic_rnn: out of memory in the backward pass only",
+    needs=("while_loop", "dynamic_rnn", "foldl", "foldr", "tf.scan", "fold/scan"),
+)
+"""A gradient through a loop of the graph, told beside memory."""
 PROSE = {
+    "a gradient of a loop": GRADIENT_OF_A_LOOP,
     "joining predictions": JOINING,
     "a last concat": LAST_CONCAT,
     "using an estimator": ESTIMATOR,
