@@ -390,7 +390,18 @@ GRADIENT_OF_A_LOOP = LineRule(
     needs=("while_loop", "dynamic_rnn", "foldl", "foldr", "tf.scan", "fold/scan"),
 )
 """A gradient through a loop of the graph, told beside memory."""
+ADAPTERS = LineRule(
+    r"(?i)\b(?<!without )(?<!no )(?<!not )(?<!of )(?<!try )(?<!using )(?:LoRA|low-rank adapt\w+)\b"
+    r"[^.?\n]{0,40}\b(?:fine-?tun\w*|train\w*|config\w*|runs?)\b"
+    r"|(?<!full )(?<!full-)\b(?:fine-?tun\w*|train\w*)\b(?! (?:a|fewer)\b)[^.?\n]{0,30}"
+    r"(?<!without )(?<!no )(?<!not )(?<!of )(?<!than )\bLoRA\b",
+    "LoRA fine-tuning of a 3B model",
+    "I train only the LoRA matrices",
+    needs=("lora", "low-rank"),
+)
+"""Of the weights only small additions are trained, so that an optimizer keeps little."""
 PROSE = {
+    "training adapters": ADAPTERS,
     "a gradient of a loop": GRADIENT_OF_A_LOOP,
     "joining predictions": JOINING,
     "a last concat": LAST_CONCAT,
