@@ -400,7 +400,17 @@ ADAPTERS = LineRule(
     needs=("lora", "low-rank"),
 )
 """Of the weights only small additions are trained, so that an optimizer keeps little."""
+SOME_AT_A_TIME = LineRule(
+    r"(?i)(?<![\d.,])\d[\d',]{0,8} [a-z]{3,20} at (?:a time|once)\b"
+    r"(?:(?!\bstill\b|n't\b|\bnot\b|\bfail|\bOOM\b|\bruns? out\b|\bcrash)[^.?!\n]){0,30}?"
+    r"\b(?:only takes?|takes? (?:only|about|just)|works?|worked|is fine|runs (?:fine|well)|fits?)\b",
+    "Giving it 500 rows at a time works",
+    "while 2'000 images at a time only takes a minute",
+    needs=("at a time", "at once"),
+)
+"""How many go well at a time, as somebody found."""
 PROSE = {
+    "some at a time": SOME_AT_A_TIME,
     "training adapters": ADAPTERS,
     "a gradient of a loop": GRADIENT_OF_A_LOOP,
     "joining predictions": JOINING,
