@@ -209,7 +209,7 @@ def _less_of_both(case: Case, index: int, outer: list[int], queries: int) -> Ite
     many = _gives_many(case, moment, outer)
     fewer = [] if many else list(_fewer_samples(case, index, moment, outer, need))
     if _is_one_of_many(case, moment, outer):
-        yield from [*fewer, *map(_without_a_saving, shorter)]  # one tensor's saving is none to speak of
+        yield from map(_without_a_saving, [*fewer, *shorter])  # one tensor's saving is none to speak of
         return
     yield from [*fewer, *shorter] if math.prod(outer) >= _MANY_MORE * queries else [*shorter, *fewer]
 
