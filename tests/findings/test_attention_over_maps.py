@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.findings.logs import oom
-from tests.findings.pages import first
+from tests.findings.pages import explained, first
 from tfmemlens import pipeline
 
 
@@ -35,3 +35,34 @@ def test_a_mask_of_a_byte_names_the_scores_beside_it(dtype: str, told: str | Non
     finding = next(each for each in pipeline.explain(text).findings if each.rule == "attention-scores")
     clause = (finding.because or "").partition("; ")[2]
     assert (told in clause) if told else not clause
+
+
+@pytest.mark.parametrize(
+    ("shape", "batch_first"),
+    [
+        ("12,8,160,160", True),
+        ("4,8,160,160", False),  # few samples
+        ("12,8,1024,1024", False),  # a long text
+        ("48,32,512,512", False),  # scores of more than a small part of a device
+    ],
+)
+def test_small_scores_of_short_texts_are_one_of_many(shape: str, batch_first: bool) -> None:
+    advice = first(oom(shape, "encoder/layer_3/attention/self/Softmax"))
+    assert ("batch" in advice) is batch_first
+
+
+@pytest.mark.parametrize(
+    ("kernel", "shape", "scores"),
+    [
+        ("batch_matmul_op_impl.h:601", "96,6000,6000", False),  # of any matrices
+        ("softmax_op_gpu.cu.cc:201", "96,6000,6000", True),
+        ("batch_matmul_op_impl.h:601", "12,8,6000,6000", True),  # samples x heads
+    ],
+)
+def test_any_product_of_matrices_is_no_attention(kernel: str, shape: str, scores: bool) -> None:
+    text = (
+        f"W tensorflow/core/framework/op_kernel.cc:1502] OP_REQUIRES failed at {kernel} : Resource exhausted:"
+        f" OOM when allocating tensor with shape[{shape}] and type float on /device:GPU:0 by allocator"
+        " GPU_0_bfc\n"
+    )
+    assert ("attention scores" in explained(text).verdict) is scores

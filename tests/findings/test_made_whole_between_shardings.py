@@ -25,3 +25,10 @@ def test_the_array_and_its_way_are_named(sharding: str, need: int, said: str, sl
     report = pipeline.explain("import jax\n" + WARNED.format(sharding) + ASKED.format(need))
     found = next(each for each in report.findings if each.rule == "made-whole-between-shardings")
     assert said in found.because and found.remedies[0].slug == slug
+
+
+@pytest.mark.parametrize(("times", "named"), [(19, True), (21, False)])
+def test_an_array_of_less_than_a_twentieth_is_not_what_fills_it(times: int, named: bool) -> None:
+    text = "import jax\n" + WARNED.format("devices=[1,8]<=[8]") + ASKED.format(times * 32001 * 8192 * 2)
+    rules = [each.rule for each in pipeline.explain(text).findings]
+    assert ("made-whole-between-shardings" in rules) is named

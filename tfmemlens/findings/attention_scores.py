@@ -39,7 +39,8 @@ from tfmemlens.model.incident import FailedRequest
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.model.what_if import Shrunk
 from tfmemlens.patterns import regex
-from tfmemlens.units import human
+from tfmemlens.units import MIB, human
+from tfmemlens.values import replace
 
 BASIS = Basis.SHAPE
 EXPLAINS = "the failing scores, and held ones of the same size"
@@ -88,6 +89,7 @@ def check(case: Case) -> Iterator[Finding]:
         *outer, queries, keys = shape
         need = failed.tensor_bytes
         alive = _held_scores(moment)
+        small = _is_one_of_many(case, moment, outer)
         yield Finding(
             severity=Severity.CAUSE,
             headline=(
@@ -95,6 +97,7 @@ def check(case: Case) -> Iterator[Finding]:
                 f" {queries * keys:,} per head and sample"
             ),
             because=(
+                f"{'one of many tensors that each layer keeps of each sample: ' if small else ''}"
                 f"attention scores grow with the square of {_of_what(case, failed, queries)}, here"
                 f" {queries} x {keys} for {_matrices(outer)}{_of_a_mask(failed, need)}"
             ),
@@ -103,7 +106,7 @@ def check(case: Case) -> Iterator[Finding]:
             remedies=(
                 *(_in_chunks(outer, need) if _gives_many(case, moment, outer) else ()),
                 *_less_of_both(case, index, outer, queries),
-                *(() if _of_a_finished_model(case, moment) or tool(case) else (_IN_BLOCKS,)),
+                *(() if small or _of_a_finished_model(case, moment) or tool(case) else (_IN_BLOCKS,)),
                 *((_BUCKETS,) if _of_data(queries) and not _is_one(case, moment, outer) else ()),
             ),
             detail=(
@@ -212,9 +215,28 @@ def _less_of_both(case: Case, index: int, outer: list[int], queries: int) -> Ite
     shorter = list(_shorter(case, index, failed, queries, need))
     many = _gives_many(case, moment, outer)
     fewer = [] if many else list(_fewer_samples(case, index, moment, outer, need))
+    if _is_one_of_many(case, moment, outer):
+        yield from map(_without_a_saving, [*fewer, *shorter])  # one tensor's saving is none to speak of
+        return
     yield from [*fewer, *shorter] if math.prod(outer) >= _MANY_MORE * queries else [*shorter, *fewer]
 
 
+def _is_one_of_many(case: Case, moment: Moment, outer: list[int]) -> bool:
+    """Whether scores that no device lacks room for are of short sequences and several samples: each layer
+    keeps more than them of each sample, and a smaller batch cuts no text.
+    """
+    request = moment.request
+    shape, need = (request.failed.shape or (), request.failed.tensor_bytes) if request else ((), None)
+    batch = remedies.batch_of(case, moment) or (outer[0] if len(outer) == 2 else 0)
+    short = bool(shape) and (shape[-1] or 0) <= _SHORT
+    return short and batch > _FEW_SAMPLES and 0 < (need or 0) < _SMALL_BYTES and not _held_scores(moment)
+
+
+def _without_a_saving(remedy: Remedy) -> Remedy:
+    return replace(remedy, saves_bytes=None, certainty=None, low_bytes=None, high_bytes=None)
+
+
+_SHORT, _FEW_SAMPLES, _SMALL_BYTES = 512, 4, 64 * MIB
 _MANY_MORE = 4
 """Matrices to each position: where there are so many more, the batch is what is large."""
 
@@ -336,6 +358,9 @@ def _fewer_samples(
     if situation(case, moment).program == "TensorFlow Serving":
         yield remedies.smaller_requests(case)
         return
+    if _is_one_of_many(case, moment, outer) and not tool(case):
+        yield from remedies.offered(case, moment, "smaller-batch")
+        return
     instead = instead_of_a_batch(case)
     text = instead or f"halve the batch{of_batch(case)}: each of them becomes half"
     bound = batch_bound(case, moment)
@@ -356,8 +381,19 @@ def _speaks_of_attention(failed: FailedRequest) -> bool:
     """
     words = " ".join(filter(None, (failed.node, failed.op, failed.kernel, *(failed.keras_layer or ()))))
     code = failed.source_text or ""
+    if _is_any_product(failed):
+        return False
     of_code = _CODE.search(code) and not RUNS_A_MODEL.search(code)
     return bool(failed.op in _OPS or _WORDS.search(words) or of_code)
+
+
+def _is_any_product(failed: FailedRequest) -> bool:
+    """Whether the file of a kernel for products alone is known of a matrix for each sample, without heads."""
+    named = failed.node or failed.op or failed.keras_layer or failed.source_text
+    return not named and len(failed.shape or ()) == _NO_HEADS and "matmul" in (failed.kernel or "")
+
+
+_NO_HEADS = 3
 
 
 def _is_feature_map(request: Request, shape: tuple[int, ...]) -> bool:

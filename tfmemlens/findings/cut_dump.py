@@ -36,6 +36,7 @@ from tfmemlens.findings.support.situation import (
     situation,
 )
 from tfmemlens.findings.support.tiny_pools import hardly_used, left_by_others
+from tfmemlens.findings.support.told_mechanism import through_a_loop
 from tfmemlens.knowledge.device_names import GPU
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.case import Case, Moment, Request
@@ -256,6 +257,8 @@ def _of_statistics(case: Case, index: int, moment: Moment, request: Request) -> 
         advice = [_WHOLE, _USERS]
     if not_of_ram := _is_no_ram(case, moment):
         headline = because = f"{because}; {not_of_ram}"
+    if (loop := through_a_loop(case)) and used.bytes >= _MOSTLY_FULL * limit.bytes:
+        headline = because = f"{because}; most likely of {loop.what}"
     largest = state.largest_allocation
     return Finding(
         severity=Severity.FACTOR,
@@ -328,6 +331,8 @@ def _of_a_head(case: Case, index: int, moment: Moment) -> Finding:
     known = framework_of(case) == TENSORFLOW and size is not None and size.low <= _FIRST_OF_VGG <= size.high
     if known:
         because = f"the request is{_OF_VGG.lstrip(',')}; {because}"
+    if loop := through_a_loop(case):
+        because = f"{because}; most likely it was {loop.what}"
     return Finding(
         severity=Severity.FACTOR,
         headline=because,
@@ -351,6 +356,8 @@ def _smaller(case: Case, moment: Moment) -> tuple[Remedy, ...]:
         return ()
     if case.capture.surroundings.shows("a batch of one"):
         return (_LESS_OF_ONE_SAMPLE,)
+    if loop := through_a_loop(case):
+        return loop.remedies
     text = (
         "need less in all: a smaller batch or smaller inputs; if it fails at a batch of 1, too, the model"
         " with its optimizer is too large for this pool, or something held a part of the device before"

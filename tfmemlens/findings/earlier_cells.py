@@ -107,19 +107,23 @@ _REMEDIES = (
         slug="clear-session",
     ),
 )
+RESTART = Remedy(
+    "restart the runtime and run it once: only the end of its process surely frees what earlier runs of the"
+    " notebook's cells left on the device",
+    slug="restart-kernel",
+)
 _CELL = regex(r"\A(?:<ipython-input-|(?:Cell )?In ?\[)(?P<number>\d+)")
 _LATE = 3
 
 
 def _in_a_late_cell(request: Request, index: int) -> Iterator[Finding]:
     """A weight that is no load for a GPU failed in a kernel that ran cells before."""
-    places = [frame.place for frame in request.failed.frames] + [request.failed.source or ""]
-    numbers = [int(match["number"]) for place in places if (match := _CELL.search(place))]
-    if not numbers or max(numbers) < _LATE:
+    cell = number_of_cell(request)
+    if cell < _LATE:
         return
     need = human(request.needed_bytes or 0)
     because = (
-        f"a weight of {need} found no room in cell {max(numbers)} of a notebook: if that cell ran before, the"
+        f"a weight of {need} found no room in cell {cell} of a notebook: if that cell ran before, the"
         " model of that run may still hold the device"
     )
     yield Finding(
@@ -131,6 +135,12 @@ def _in_a_late_cell(request: Request, index: int) -> Iterator[Finding]:
         remedies=_REMEDIES,
         moment=index,
     )
+
+
+def number_of_cell(request: Request) -> int:
+    """The number of the notebook's cell that failed, which counts every run of a cell; 0 elsewhere."""
+    places = [frame.place for frame in request.failed.frames] + [request.failed.source or ""]
+    return max((int(match["number"]) for place in places if (match := _CELL.search(place))), default=0)
 
 
 def _same_call_before(case: Case) -> list[tuple[int, Line]]:

@@ -43,7 +43,7 @@ _PARTED = regex(r"multi_transform|masked\(|set_to_zero|eqx\.partition|nnx\.(?:Lo
 _MOMENTS_OF_A_PART = Remedy(
     "give the optimizer the trained part alone: its moments then are of that part",
     "opt_state = tx.init(lora_params)   # or optax.multi_transform with set_to_zero() for the rest",
-    slug="smaller-moments",
+    slug="low-rank-tuning",
 )
 
 

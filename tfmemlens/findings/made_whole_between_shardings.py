@@ -3,7 +3,7 @@
 What it means: where an array has one sharding and its use wants another, the partitioner moves parts between
 devices. Of some pairs of shardings it knows no such way: each device then gets the whole array first.
 When it fires: the log has the partitioner's warning (`Involuntary full rematerialization`) beside a request
-of JAX's that failed.
+of JAX's that failed, and not of an array of less than a twentieth of it.
 What to do: give the array, where it is made, the sharding that its use wants, or one on the way to it.
 """
 
@@ -34,6 +34,8 @@ def check(case: Case) -> Iterator[Finding]:
     for index, _, request in list(requests(case))[:1]:
         need = request.needed_bytes
         whole = _whole(warned)
+        if whole and need and _TIMES * (whole.bytes or 0) < need:
+            continue  # so small an array is not what fills it
         size = f": {whole}, {human(whole.bytes or 0)}" if whole else ""
         exact = ", the request to the byte" if whole and whole.bytes == need else ""
         what = (
@@ -53,6 +55,9 @@ def check(case: Case) -> Iterator[Finding]:
             moment=index,
             basis=Basis.SHAPE if exact else BASIS,
         )
+
+
+_TIMES = 20
 
 
 def _whole(warned: Line) -> TensorType | None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from tfmemlens.findings.earlier_cells import RESTART, number_of_cell
 from tfmemlens.findings.support import one_gpu, part_for_jax
 from tfmemlens.findings.support.host_ram.no_lack import ROOM_FOR_UNIFIED, WITHOUT_UNIFIED, on_wsl
 from tfmemlens.findings.support.jax_stack import LEAST_BYTES
@@ -32,6 +33,7 @@ from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import format_shape
+from tfmemlens.patterns import regex
 from tfmemlens.units import GIB, MIB, human
 
 BASIS = Basis.NAME
@@ -76,6 +78,8 @@ def check(case: Case) -> Iterator[Finding]:
     line = design or told.shows("structure prediction")
     if line is None or framework_of(case) not in (JAX, None) or told.shows("training"):
         return
+    if told.shows("a protein's language") and not _FOLDS.search(line.text):
+        return  # its length alone is named, of a sequence that another network reads
     unified = told.setting("TF_FORCE_UNIFIED_MEMORY")
     for index, moment, request in list(requests(case))[:1]:
         need = request.needed_bytes or _listed(moment) or _of_the_compiler(moment)
@@ -97,6 +101,9 @@ def check(case: Case) -> Iterator[Finding]:
                 " such a network and its compiled programs hardly find room, however short the chain: it says"
                 " nothing of the installation"
             )
+        late = need < LEAST_BYTES and not design and number_of_cell(request) >= _MANY_RUNS
+        if late and not (small or refused or on_host(moment)):
+            because = _after_other_runs(number_of_cell(request))
         if on_host(moment):
             because = f"{human(need)} were asked for at once: {because}"
         yield Finding(
@@ -109,6 +116,7 @@ def check(case: Case) -> Iterator[Finding]:
                 Evidence("the message", request.failed.line),
             ),
             remedies=(
+                *((RESTART,) if late else ()),
                 *(advice.more_unified(case, moment) if unified and not refused else ()),
                 *((WITHOUT_UNIFIED,) if refused and on_wsl(case) else ()),
                 *((LESS_TO_DESIGN,) if design else _of_the_length(small is not None, alignment is not None)),
@@ -123,6 +131,19 @@ def check(case: Case) -> Iterator[Finding]:
             moment=index,
             rules_out=_OF_TRAINING,
         )
+
+
+_FOLDS = regex(r"(?i)fold|craft|design|model_\d")
+_MANY_RUNS = 10
+"""Runs of cells in one notebook, whose programs have fewer cells."""
+
+
+def _after_other_runs(number: int) -> str:
+    return (
+        "so small a request fails only where the device is full: by the arrays of this prediction over all"
+        " pairs of residues, which grow with the square of the length, or by what earlier runs left (this is"
+        f" run {number} of a cell in this notebook)"
+    )
 
 
 def _listed(moment: Moment) -> int | None:

@@ -118,6 +118,7 @@ def _finding(
     failed, sampled = request.failed, _may_sample(case, request)
     lines = code_lines(case.capture.surroundings)
     shown = bool(failed.source or any(_COMPUTES_LOSS.search(line.text) for line in lines))
+    few = sampled and (shown or words >= _HUGE)
     if _decodes(case, request) or takes_no_gradient(case.capture.surroundings.program()):
         return _of_decoding(case, index, moment, request, positions, words, need)
     return Finding(
@@ -134,16 +135,20 @@ def _finding(
         evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line),),
         remedies=(
             *(dense := tuple(_dense_targets(case, need))),
-            *(() if sampled and shown else _fewer_positions(case, moment, need)),
+            *(() if few else _fewer_positions(case, moment, need)),
             *((_SAMPLED,) if sampled else ()),
+            *((_VOCABULARY,) if sampled and words >= _HUGE else ()),
             *(() if dense else _sparse(case, request)),
             _in_parts(case, need),
             *(() if _pretrained(request) else (_VOCABULARY,)),
+            *(_fewer_positions(case, moment, need) if few and not shown else ()),
         ),
         moment=index,
     )
 
 
+_HUGE = 200_000
+"""Classes: so many words are the cause themselves, whatever the batch."""
 _COMPUTES_LOSS = regex(r"(?i)(?:logits|loss|entropy)\w*\s*=(?!=)|(?:softmax|loss|entropy)\w*\(")
 """Code that shows that its writer has the loss in hand: else a smaller batch goes first."""
 _OF_DECODER = regex(r"(?i)decoder/(?:\w+/)*(?:while|BasicDecoderStep|BeamSearchDecoderStep)|beam_?search")

@@ -246,3 +246,17 @@ def test_what_does_not_work_is_no_side_of_a_comparison(text, compared):
     collector = ContrastCollector()
     collector.observe(Line(1, text))
     assert (collector.compared() is not None) is compared
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("The big table caused this problem.", True),
+        ("I want to know what caused this problem.", False),
+        ("No idea what the issue is with the second layer.", False),
+        ("I did not know why, but the root cause is the old cache.", True),
+        ("I now know what caused this error, the table of words.", True),
+    ],
+)
+def test_who_asks_for_the_cause_names_none(text: str, cause: bool) -> None:
+    assert any(name.startswith(CAUSED_BY) for name in _told(text)) is cause

@@ -116,11 +116,26 @@ def in_pieces(case: Case, moment: Moment) -> Remedy | None:
         )
         return Remedy(text, slug="in-pieces")
     else:
-        text = f"{where} asks for this memory: make its operands smaller, or process them in pieces"
+        text = (
+            f"{where} asks for this memory: make its operands smaller, or process them in pieces"
+            f"{_as_told(case)}"
+        )
     code = code_snippets.in_pieces(case.api) if not of_jax or _goes_over_rows(case) else None
     return Remedy(text, code, slug="in-pieces")
 
 
+def _as_told(case: Case) -> str:
+    """How many the text says go well at a time."""
+    line = case.capture.surroundings.shows("some at a time")
+    some = _AT_A_TIME.search(line.text) if line else None
+    return f" ({line.place} says that {some[1]} at a time go well)" if line and some else ""
+
+
+_AT_A_TIME = regex(
+    r"(?i)(?<![\d.,])(\d[\d',]{0,8} [a-z]{3,20}) at (?:a time|once)\b"
+    r"(?=(?:(?!\bstill\b|n't\b|\bnot\b|\bfail|\bOOM\b|\bruns? out\b|\bcrash)[^.;,?!\n]){0,30}?"
+    r"\b(?:takes?|works?|worked|is fine|runs|fits?)\b)"
+)
 _LEAST_ROWS, _WIDEST = 500_000, 8192
 
 

@@ -193,7 +193,7 @@ def told_mechanisms(case: Case) -> Iterator[Grower]:
     elif framework == TORCH_XLA:
         yield from filter(None, (_whole_at_first(case), _of_a_loader(case)))
     elif framework == TENSORFLOW:
-        yield from filter(None, (first_of(case, _mechanisms(case)),))
+        yield from filter(None, (through_a_loop(case), first_of(case, _mechanisms(case))))
         yield from _mechanisms(case)
 
 
@@ -434,6 +434,30 @@ def _in_turns_of_the_graph(told: Surroundings) -> Iterator[Grower]:
         )
 
 
+def through_a_loop(case: Case) -> Grower | None:
+    """What all turns of a loop of TensorFlow's graph make, whose gradient the text names beside memory."""
+    line = case.capture.surroundings.shows("a gradient of a loop")
+    if line is None or framework_of(case) != TENSORFLOW:
+        return None
+    return Grower(
+        f"what every turn of a loop of the graph makes ({line.place}), all of which is kept until its"
+        " gradient is taken",
+        line,
+        (_FEWER_TURNS_AT_ONCE, _SWAP),
+    )
+
+
+_FEWER_TURNS_AT_ONCE = Remedy(
+    "let one gradient go back through fewer turns: shorter sequences, or a loop in pieces, the next from"
+    " where the last one ended (truncated backpropagation); then a smaller batch, which makes each turn"
+    " smaller",
+    slug="truncate",
+)
+_SWAP = Remedy(
+    "let the loop keep what its turns make in host RAM until the gradient needs it (GPU only, slower)",
+    "tf.while_loop(cond, body, loop_vars, swap_memory=True)   # tf.nn.dynamic_rnn has it, too",
+    slug="swap-to-host",
+)
 _GRAPH_LOOP = regex(r"\b(?:map_fn|while_loop|scan|foldl|foldr|tf\.range|tensorflow\.range)\(")
 _FEWER_TURNS = Remedy(
     "train on fewer turns for each update: a part of the sequence (a clip, some frames), another one each"

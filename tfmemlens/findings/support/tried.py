@@ -60,6 +60,7 @@ _RULED_OUT = {
     "one model wrapped": ("one-model-for-all",),
     "fewer environments in vain": ("fewer-environments",),
     "blocks in vain": ("in-blocks",),
+    "training adapters": ("lighter-optimizer", "smaller-moments"),
 }  # fmt: skip
 """Slugs of remedies, by what the text says."""
 _SHELL = regex(

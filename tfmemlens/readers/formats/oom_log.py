@@ -48,12 +48,12 @@ from tfmemlens.readers.oom.last_errors import LastErrors
 from tfmemlens.readers.oom.line_profile import LineProfile
 from tfmemlens.readers.oom.named_devices import named
 from tfmemlens.readers.oom.other_failures import BY_A_SUPERVISOR, CUDNN_VERSION, OF_A_KERNEL
-from tfmemlens.readers.oom.ranking import merge_ranks, order
+from tfmemlens.readers.oom.ranking import has_a_size, merge_ranks, order
 from tfmemlens.readers.oom.repeats import Repeats
 from tfmemlens.readers.oom.report import ReportCollector, is_of_a_list
 from tfmemlens.readers.oom.rules import FIRST, LAST, Era, narrow
 from tfmemlens.readers.oom.run import RunCollector
-from tfmemlens.readers.oom.same_failure import IncidentDraft, Joiner, Part, first_line, is_title
+from tfmemlens.readers.oom.same_failure import IncidentDraft, Joiner, Part, begins, first_line, is_title
 from tfmemlens.readers.oom.sentence import OomMessage, SentenceCollector, Standing
 from tfmemlens.readers.oom.size_rows import Found, SizeRows
 from tfmemlens.readers.oom.surroundings import SurroundingsCollector
@@ -415,11 +415,15 @@ def _capture(streams: list[_Stream], path: str) -> Capture:
     for stream in streams:
         drafted += [(incident(draft), draft) for draft in stream.drafts()]
     ranks = tuple(stream.rank for stream in streams if stream.rank)
-    incidents = _with_statistics(tuple(order(merge_ranks(drafted))), streams)
+    main = max(streams, key=_told_by, default=None)
+    thread = (main or _Stream("")).surroundings
+    another_wrote = thread.another_wrote
+    if any(has_a_size(each) and not another_wrote(begins(draft)) for each, draft in drafted):
+        thread.forget_settings_of_others()
+    incidents = _with_statistics(tuple(order(merge_ranks(drafted), another_wrote)), streams)
     host_uses = tuple(use for stream in streams for use in stream.host.found)
     incidents = tuple(_on_its_device(_with_host(each, host_uses), streams) for each in incidents)
     incidents = tuple(_beside_a_host(each, incidents, streams) for each in incidents)
-    main = max(streams, key=_told_by, default=None)
     soft = [warning for stream in streams for warning in stream.dumps.soft]
     notes = tuple(note for stream in streams for note in stream.notes)
     notes += tuple(note for stream in streams for note in stream.unread_rows())

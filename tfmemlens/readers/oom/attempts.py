@@ -210,7 +210,7 @@ _WELL = regex(
     r"|(?<!n't )(?<!not )\b(?:solved|fixed|resolved) (?:\w+ )?by\b|\bdid the trick\b"
     r"|\b(?:goes|went) away\b|\bdisappear\w*|\bno longer\b|\b(?:is|was|got|are) (?:now )?(?:gone"
     r"|resolved|fixed|solved)\b|\bmakes? it (?:run|work)\b|\b(?:can|could|able to) (?:\w+ )?(?:run|train"
-    r"|fit)\b"
+    r"|fit)\b|\bin case (?:any|some)(?:one|body)\b|\bin case you\b"
 )
 _KEPT = regex(
     r"(?i)(?:\bnot\b|n't|\bnever\b)[^.;]{0,30}\b(?:releas|free|clear|give)\w*"

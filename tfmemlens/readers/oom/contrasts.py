@@ -368,6 +368,11 @@ _NEXT_TURNS = 12
 _OWN_CLAUSE = regex(r"(?i)[,;:] ?(?:(?:which|and|but|so|then) )?(?:i|we) (?:have |finally )?\Z")
 """A clause of its own: what the clauses before it deny says nothing of it."""
 _WONDERS = regex(r"(?i)\bwonder|\b(?:could|can|may|might|would|should) (?:be|have been)\b")
+_NOT_KNOWN = regex(
+    r"(?i)(?<!\bnow )\b(?:know|understand|figure out|find out|idea|sure|tell|clear)"
+    r" (?:\w+ )?(?:what|why|where|which|whether|if)\b[^,;:\u2013\u2014]*"
+)
+"""`I would like to know what caused this problem`: a question that is told."""
 _CAUSED = regex(
     r"(?i)\broot cause(?: (?:of|for|behind) (?:the |my )?\w+)?(?::| is| was| (?:seems|appears) to be)"
     r"|\bit turn(?:s|ed) out (?:that )?\w+ \w"
@@ -687,8 +692,9 @@ def _told(sentence: str) -> _Told:
     works = "" if in_doubt or fixed or without else _from_its_clause(sentence, _WORKS_SO)
     nowhere = "?" in sentence or fixed or works or without or _FAILS_OTHERWISE.search(sentence)
     elsewhere = "" if nowhere else _from_its_clause(sentence, _NOT_THERE)
+    said = _NOT_KNOWN.sub("", sentence)
     caused = not (in_doubt or _RAN_OUT.search(sentence)) and (
-        _HELD_ON.search(sentence) or _HAS_CAUSED.search(sentence) or _names_a_cause(sentence)
+        _HELD_ON.search(said) or _HAS_CAUSED.search(said) or _names_a_cause(said)
     )
     clauses = _poles([part for part in _CLAUSE.split(sentence) if part.strip()])
     if all(fails is None for _, fails in clauses) and _TRAINS_SO.search(sentence):

@@ -275,6 +275,8 @@ SMALLER_HELPS = LineRule(
     r" ?(?:=|of|is|to|at)? ?[12]\b(?![.,]?\d)"
     r"|\bbatch[- _]?size ?(?:=|of|is|to|at)? ?[12]\b(?![.,]?\d)[^.,;\n]{0,20}\b(?:works|worked|runs fine"
     r"|fits|is fine|trains)\b"
+    r"|\b(?:reduced|lowered|decreased|halved|shrank|scaled down)\b[^.\n]{0,16}\bbatch\b[^.;,\n]{0,24}[;,] ?"
+    r"(?:and |so )?(?:now )?(?:it|everything) (?:now )?(?:runs|works|trains)\b(?! (?:out|only|until|for a)\b)"
     r"|[\u6539\u8c03\u964d\u51cf\u7f29][^\u3002\n\u4e0d\u6ca1\u8fd8]{0,16}batch"
     r"[^\u3002\n\u4e0d\u6ca1\u8fd8\u4e5f]{0,12}"
     r"(?:\u80fd\u7528|\u80fd\u8dd1|\u53ef\u4ee5\u4e86|\u597d\u4e86|\u89e3\u51b3\u4e86)",
@@ -283,6 +285,7 @@ SMALLER_HELPS = LineRule(
     "after change batch from 32 to 16, the OOM issue hasn't happened again",
     "it trains successfully when I set batch size 1",
     "with batch_size=2 it works fine",
+    "We scaled down both batch and layers; it trains now, if slowly",
     "\u51cf\u5c0f\u4e86batch\u5c31\u53ef\u4ee5\u4e86",
     needs=("batch",),
 )
@@ -305,7 +308,8 @@ _STILL_ZH = (
 )
 """Chinese for a smaller batch, and for what changed nothing."""
 SMALLER_IN_VAIN = LineRule(
-    r"(?i)\b(?:reduc\w+|lower\w*|decreas\w+|smaller|chang\w+)\b[^.\n]{0,30}\bbatch[- _]?size\b[^.\n]{0,60}"
+    r"(?i)\b(?:reduc\w+|lower\w*|decreas\w+|smaller|chang\w+)\b[^.\n]{0,30}\bbatch[- _]?size\b"
+    r"(?:(?!\bin case\b)[^.\n]){0,60}"
     r"\b(?:useless|in vain|no (?:help|effect|luck|difference)|(?:did|does|do|is)(?: not|n'?t)"
     r" (?:help|work|change)|still|same (?:error|issue|problem))\b"
     r"|\bbatch(?:es|[- _]?sizes?)?\b[^.\n]{0,12}\b(?:only|just|merely) (?:makes?|delays?|postpones?"
@@ -376,7 +380,39 @@ LAST_CONCAT = LineRule(
     needs="concat",
 )
 """What is joined last, in a prediction the outputs of its batches."""
+_GRAPH_LOOP = r"\b(?:tf\.)?while_loops?\b|\bdynamic_rnn\b|\bfold[lr]\b|\btf\.scan\b|\bfold/scan\b"
+_BACKWARD = r"\b(?:gradients?\b|back-?prop\w*|backward pass)"
+GRADIENT_OF_A_LOOP = LineRule(
+    rf"(?i)\A(?=[^\n]{{0,200}}\b(?:memory|memories|OOM)\b)[^\n]{{0,200}}?"
+    rf"(?:{_BACKWARD}[^\n]{{0,80}}?(?:{_GRAPH_LOOP})|(?:{_GRAPH_LOOP})[^\n]{{0,80}}?{_BACKWARD})",
+    "# Gradients of a while_loop need far too much memory",
+    "dynamic_rnn: out of memory in the backward pass only",
+    needs=("while_loop", "dynamic_rnn", "foldl", "foldr", "tf.scan", "fold/scan"),
+)
+"""A gradient through a loop of the graph, told beside memory."""
+ADAPTERS = LineRule(
+    r"(?i)\b(?<!without )(?<!no )(?<!not )(?<!of )(?<!try )(?<!using )(?:LoRA|low-rank adapt\w+)\b"
+    r"[^.?\n]{0,40}\b(?:fine-?tun\w*|train\w*|config\w*|runs?)\b"
+    r"|(?<!full )(?<!full-)\b(?:fine-?tun\w*|train\w*)\b(?! (?:a|fewer)\b)[^.?\n]{0,30}"
+    r"(?<!without )(?<!no )(?<!not )(?<!of )(?<!than )\bLoRA\b",
+    "LoRA fine-tuning of a 3B model",
+    "I train only the LoRA matrices",
+    needs=("lora", "low-rank"),
+)
+"""Of the weights only small additions are trained, so that an optimizer keeps little."""
+SOME_AT_A_TIME = LineRule(
+    r"(?i)(?<![\d.,])\d[\d',]{0,8} [a-z]{3,20} at (?:a time|once)\b"
+    r"(?:(?!\bstill\b|n't\b|\bnot\b|\bfail|\bOOM\b|\bruns? out\b|\bcrash)[^.?!\n]){0,30}?"
+    r"\b(?:only takes?|takes? (?:only|about|just)|works?|worked|is fine|runs (?:fine|well)|fits?)\b",
+    "Giving it 500 rows at a time works",
+    "while 2'000 images at a time only takes a minute",
+    needs=("at a time", "at once"),
+)
+"""How many go well at a time, as somebody found."""
 PROSE = {
+    "some at a time": SOME_AT_A_TIME,
+    "training adapters": ADAPTERS,
+    "a gradient of a loop": GRADIENT_OF_A_LOOP,
     "joining predictions": JOINING,
     "a last concat": LAST_CONCAT,
     "using an estimator": ESTIMATOR,

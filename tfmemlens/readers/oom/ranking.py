@@ -3,20 +3,39 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
 from tfmemlens.model.incident import Incident, RequestKind
 from tfmemlens.patterns import regex
-from tfmemlens.readers.oom.same_failure import IncidentDraft, heads_the_text
+from tfmemlens.readers.oom.same_failure import IncidentDraft, begins, heads_the_text
 from tfmemlens.values import replace
 
 
-def order(incidents: list[tuple[Incident, IncidentDraft]]) -> list[Incident]:
+def _by_one_writer(_number: int) -> bool:
+    return False
+
+
+def order(
+    incidents: list[tuple[Incident, IncidentDraft]],
+    another_wrote: Callable[[int], bool] = _by_one_writer,
+) -> list[Incident]:
     """The fatal failure first: the last story that reached Python, in it the first root error; the others in
-    the order of the log; accounts of programs that did not fail last.
+    the order of the log; accounts of programs that did not fail last. What others than a thread's first
+    writer quote of runs of their own comes behind a failure of the first writer's that has a size.
     """
     accounts = [incident for incident, _ in incidents if incident.request.kind is RequestKind.PROGRAM]
     incidents = [each for each in incidents if each[0].request.kind is not RequestKind.PROGRAM]
-    return [*_ordered(incidents), *accounts]
+    of_others = [each for each in incidents if another_wrote(begins(each[1]))]
+    own = [each for each in incidents if each not in of_others]
+    if not of_others or not any(has_a_size(incident) for incident, _ in own):
+        return [*_ordered(incidents), *accounts]
+    theirs = [replace(incident, fatal=True) for incident, _ in of_others]
+    return [*_ordered(own), *theirs, *accounts]
+
+
+def has_a_size(incident: Incident) -> bool:
+    """Whether a failure says what was asked for."""
+    return incident.request.shape is not None or incident.request.size is not None
 
 
 def _ordered(incidents: list[tuple[Incident, IncidentDraft]]) -> list[Incident]:

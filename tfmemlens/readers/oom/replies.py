@@ -11,6 +11,7 @@ from tfmemlens.patterns import regex
 _HEAD = regex(
     r"(?i)\A\W*@?(?P<name>[\w-]{2,40}) (?:(?:commented|replied|wrote|answered|added a comment|opened)\b"
     r"|\W{1,3} (?:comment|description|reply|answer)\b)"
+    r"|\A\[turn \d+ by (?P<by>[\w-]{2,40})\b"
 )
 _ADVISES = regex(
     r"(?i)\byou(?:r|'ll|'d)?\b|(?:\A|[.:!`] )\W*(?:just )?(?:try|add|set|use|put|export|run) "
@@ -31,18 +32,21 @@ class Replies:
     def __init__(self) -> None:
         self._first: str | None = None
         self._of_another = self._advises = self._own_run = self._helped = False
+        self._begun: list[tuple[int, bool]] = []
+        """Where comments begin, and whether another one than the first writer wrote them."""
 
     @staticmethod
     def writer(text: str) -> str | None:
         """Who writes what follows, where the line is the head of a comment."""
         head = _HEAD.match(text)
-        return head["name"] if head else None
+        return (head["name"] or head["by"]) if head else None
 
     def begin(self, writer: str, number: int) -> None:
         """A comment begins; a thread's first lines name its first writer."""
         if self._first is None and number <= _FIRST_LINES:
             self._first = writer
         self._of_another = writer != self._first
+        self._begun.append((number, self._of_another))
         self._advises = self._own_run = self._helped = False
 
     def take(self, text: str) -> None:
@@ -51,6 +55,11 @@ class Replies:
             self._advises = self._advises or _ADVISES.search(text) is not None
             self._helped = self._helped or _HELPED.search(text) is not None
             self._own_run = self._own_run or _OWN_RUN.search(text) is not None
+
+    def another_wrote(self, number: int) -> bool:
+        """Whether a line stands in a comment of another one than the first writer."""
+        before = [of_another for begin, of_another in self._begun if begin <= number]
+        return bool(before) and before[-1]
 
     @property
     def only_advise(self) -> bool:

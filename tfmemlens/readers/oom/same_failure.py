@@ -273,7 +273,7 @@ class Joiner:
         if title is None or not _is_bare_title(title):
             return
         if title.disguises:  # no dump above it is its own
-            below = [each for each in below if _begins(each) > title.disguises[0].line.number]
+            below = [each for each in below if begins(each) > title.disguises[0].line.number]
         if any(map(_says_more, below)):
             del self.drafts[0]
 
@@ -339,7 +339,7 @@ def _is_bare_title(draft: IncidentDraft) -> bool:
     )
 
 
-def _begins(draft: IncidentDraft) -> int:
+def begins(draft: IncidentDraft) -> int:
     """The number of the first line that tells of a failure."""
     parts: list[Part] = [*draft.tellings, *draft.dumps, *draft.executables, *draft.disguises]
     return min((first_line(part).number for part in parts), default=0)

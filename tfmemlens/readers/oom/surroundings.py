@@ -391,6 +391,20 @@ class SurroundingsCollector:
         self._end_comment()
         self._replies.begin(writer, line.number)
 
+    def another_wrote(self, number: int) -> bool:
+        """Whether a line stands in a comment of another one than a thread's first writer."""
+        return self._replies.another_wrote(number)
+
+    def forget_settings_of_others(self) -> None:
+        """Forget what was set in runs of others than the first writer, whose own failure is read; with which
+        batch one of them runs stays.
+        """
+        self.settings = [
+            (name, value, line)
+            for name, value, line in self.settings
+            if name == "working_batch" or not self.another_wrote(line.number)
+        ]
+
     def _end_comment(self) -> None:
         if self._replies.only_advise:
             del self.settings[self._before_comment :]
