@@ -239,8 +239,8 @@ def check(case: Case) -> Iterator[Finding]:
 
 
 _MORE_FOR_A_FUNCTION = Remedy(
-    "give the function more memory, with which its share of a CPU grows: where the maximum stays below what it"
-    " may use then, it had too little",
+    "give the function more memory, with which its share of a CPU grows: where the maximum stays below what"
+    " it may use then, it had too little",
     "aws lambda update-function-configuration --function-name NAME --memory-size 2048",
     slug="container-limit",
 )
