@@ -23,6 +23,7 @@ RULE = "ended-after-a-warning"
         ("the notebook's kernel dies here\n", "", False),
         ("My memory is 8 GB and still not enough\n", "", False),
         ("after this the whole machine freezes\n", "", True),
+        ("", "The script stopped, it is a memory error in the end.", True),
         ("一运行train就卡死\n", "", True),
     ],
 )

@@ -56,11 +56,13 @@ def check(case: Case) -> Iterator[Finding]:
 
 
 _FOR_RAM = regex(
-    r"(?i)\bkill|\bAborted\b|SIGABRT|\bswap|\u5361\u6b7b"
+    r"(?i)\bkill|\bAborted\b|SIGABRT|\bswap|\u5361\u6b7b|\bmemory error\b|\bout of (?:\w+ )?(?:memory|RAM)\b"
     r"|\b(?:everything|computer|machine|laptop|pc|system|server|desktop)\b[^.\n]{0,40}"
     r"\b(?:hang|hung|fr[eo]{1,2}z|stuck)"
 )
-"""Ends that a lack of RAM brings, and little else: a kill, an abort, a machine that stands still."""
+"""Ends that a lack of RAM brings, and little else: a kill, an abort, a machine that stands still; and an end
+whose own sentence names a lack of memory.
+"""
 _LIKELY = "most likely host RAM (not GPU memory) ran out: "
 _OPEN = (
     "; whether host RAM ran out is open: no message says so, and a crash in a library or an error that is not"
