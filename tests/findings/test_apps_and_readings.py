@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.findings import pages
+from tests.findings.logs import CPU, oom
 from tests.findings.pages import first, offered
 from tfmemlens.model.report import Report
 
@@ -116,3 +117,24 @@ def test_a_line_of_jax_names_it() -> None:
         "failed to create cublas handle: CUBLAS_STATUS_ALLOC_FAILED\n"
     )
     assert "hide the GPU from TensorFlow" in first(text)
+
+
+TRAINER = 'File "{0}", line 9, in train\n    model.train_on_batch(x, y)\n'
+OF_AN_APP = TRAINER.format(r"C:\Users\me\faceswap\plugins\train\trainer\_base.py")
+
+
+@pytest.mark.parametrize(
+    ("shape", "before", "first"),
+    [
+        ("3,3,256,384", OF_AN_APP, "larger-paging-file"),
+        ("3,3,256,384", OF_AN_APP.replace("C:", "/home").replace("\\", "/"), "free-shared-ram"),
+        ("3,3,256,384", TRAINER.format("/home/me/train.py"), "tell-which"),
+        ("5,5,2048,4096", OF_AN_APP, "smaller-model"),
+        ("5,5,2048,4096", TRAINER.format("/home/me/train.py"), "smaller-model"),
+    ],
+)
+def test_a_small_weight_in_ram_asks_for_no_smaller_layer(shape: str, before: str, first: str) -> None:
+    text = before + oom(shape, "", on=CPU, by="cpu").partition("\n")[0] + "\n"
+    actions = explained(text).actions
+    assert actions[0].remedy.slug == first
+    assert not (before == OF_AN_APP and any("this layer" in each.remedy.text for each in actions))

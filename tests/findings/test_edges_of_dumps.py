@@ -222,10 +222,12 @@ def workspace(said: str, **facts: Any) -> Finding | None:
 @pytest.mark.parametrize(
     "said, headline",
     [
-        ("No algorithm worked!", "most likely cuDNN found no memory for its workspace:"),
         ("CUDNN_STATUS_ALLOC_FAILED", "cuDNN found no memory for its workspace:"),
         ("could not create cudnn handle: CUDNN_STATUS_ALLOC_FAILED", "cuDNN found no memory for its handle:"),
-        ("cudnnCreate(&handle_)", "most likely cuDNN found no memory for its handle:"),
+        (
+            "failed to create cublas handle: the resource allocation failed",
+            "most likely cuBLAS found no memory for its handle:",
+        ),
         (
             "failed to create cublas handle: CUBLAS_STATUS_ALLOC_FAILED",
             "cuBLAS found no memory for its handle:",

@@ -66,3 +66,33 @@ def test_a_cloud_function_is_not_told_to_install_cuda() -> None:
     ended = "END RequestId: 7c1\nREPORT RequestId: 7c1 Memory Size: 256 MB Max Memory Used: 256 MB\n"
     told = [explained(text.format(each)).actions for each in ("", ended)]
     assert [any("install CUDA" in each.remedy.text for each in actions) for actions in told] == [True, False]
+
+
+def test_a_call_that_used_all_is_not_said_to_be_killed() -> None:
+    account = "REPORT RequestId: 3b Duration: 901.00 ms Memory Size: 512 MB Max Memory Used: 512 MB\n"
+    alone = explained(f"import tensorflow as tf\n{account}")
+    assert "used all of the memory that it may use" in alone.verdict
+    assert "does not say that it was killed" in alone.verdict
+    assert "aws lambda" in (alone.actions[0].remedy.code or "")
+    assert "read-the-kernel-log" not in [each.remedy.slug for each in alone.actions]
+    killed = explained(f"{account}RequestId: 3b Error: Runtime exited with error: signal: killed\n")
+    assert killed.verdict.startswith("Host RAM (not GPU memory) ran out")
+
+
+ENDED_BY_TIME = "slurmstepd: error: *** JOB 88 ON n2 CANCELLED AT 2022-03-04T05:06:07 DUE TO TIME LIMIT ***\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "of_memory"),
+    [
+        (f"{ENDED_BY_TIME}srun: error: n2: task 0: Killed\n", False),
+        (f"RAM was full long before, it swapped\n{ENDED_BY_TIME}srun: error: n2: task 0: Killed\n", True),
+        ("When a worker is killed (SIGKILL) to simulate a loss, tensorflow hangs.\n", False),
+        ("The tensorflow worker was ended (SIGKILL) as RAM was full.\n", True),
+        ("# Training process killed by user\nImport tensorflow took a minute.\n", False),
+        ("# Training process killed by system\nImport tensorflow took a minute.\n", True),
+    ],
+)
+def test_an_end_whose_reason_is_told_is_none_of_memory(text: str, of_memory: bool) -> None:
+    verdict = explained(text).verdict
+    assert ("killed" in verdict or "host RAM" in verdict or "RAM" in verdict) is of_memory

@@ -22,9 +22,14 @@ def text_of(*beside: str) -> str:
     return "\n".join((*beside, PROGRAM + f"{FAILED} internal error", ""))
 
 
+OPEN = "this text does not say which"
+FULL = "driver.cc:733] failed to allocate 64.00M (67108864 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY"
+
+
 def test_a_handle_is_no_array_of_the_line_that_failed() -> None:
     page = explained(text_of())
-    assert "found no memory for its handle" in page.verdict and "weight" not in page.verdict
+    assert "either no memory is left for its handle" in page.verdict and OPEN in page.verdict
+    assert "weight" not in page.verdict
     assert offered(text_of())[0] == "growth"
 
 
@@ -43,10 +48,20 @@ def test_room_that_is_left_already_makes_it_a_matter_of_versions(setting: str) -
 
 
 @pytest.mark.parametrize(
-    "setting", ["export XLA_PYTHON_CLIENT_MEM_FRACTION=.95", "export XLA_PYTHON_CLIENT_PREALLOCATE=true"]
+    ("setting", "memory"),
+    [
+        ("export XLA_PYTHON_CLIENT_MEM_FRACTION=.95", True),
+        (FULL, True),
+        ("Then GPU memory runs out, as nvidia-smi shows.", True),
+        ("export XLA_PYTHON_CLIENT_PREALLOCATE=true", False),
+        ("export XLA_PYTHON_CLIENT_MEM_FRACTION=.75", False),
+        ("Then it fails.", False),
+    ],
 )
-def test_a_setting_that_leaves_no_room_keeps_the_cause(setting: str) -> None:
-    assert "found no memory for its handle" in explained(text_of(setting)).verdict
+def test_only_what_leaves_no_room_makes_memory_the_cause(setting: str, memory: bool) -> None:
+    verdict = explained(text_of(setting)).verdict
+    assert ("found no memory for its handle" in verdict) is memory
+    assert (OPEN in verdict) is not memory
 
 
 def test_versions_that_the_text_names_go_first() -> None:
@@ -60,13 +75,13 @@ def test_versions_that_the_text_names_go_first() -> None:
     "said", ["There is no mismatch of the CUDA driver.", "The shapes (2, 3) and (3, 3) are incompatible."]
 )
 def test_other_words_name_no_versions(said: str) -> None:
-    assert "found no memory for its handle" in explained(text_of(said)).verdict
+    assert OPEN in explained(text_of(said)).verdict
 
 
 @pytest.mark.parametrize(("end", "versions"), [("fixed it for me", False), ("never fixed it for me", True)])
 def test_a_setting_that_helped_leaves_memory_the_cause(end: str, versions: bool) -> None:
     said = f"XLA_PYTHON_CLIENT_PREALLOCATE=false {end}"
-    assert ("does not match" in explained(text_of(said)).verdict) is versions
+    assert ("most likely its version does not match" in explained(text_of(said)).verdict) is versions
 
 
 SCRATCH = (
@@ -159,3 +174,33 @@ def test_a_hope_or_a_change_in_vain_ended_nothing(said: str) -> None:
 def test_what_began_with_an_update_is_still_read_so() -> None:
     said = "It no longer works after I updated the driver to 410.1"
     assert offered(text_of(said))[0] == "release-that-works"
+
+
+EAGER = "InternalError: {{{{function_node __wrapped__Conv2D}}}} {0}. [Op:Conv2D]\n"
+
+
+@pytest.mark.parametrize("batch", ["", "model.predict(x, batch_size=16)\n"])
+def test_no_library_at_all_is_no_matter_of_the_batch(batch: str) -> None:
+    text = f"import tensorflow as tf\n{batch}{EAGER.format('No DNN in stream executor')}"
+    assert "TensorFlow has no cuDNN that it can use" in explained(text).verdict
+    assert offered(text) == ["read-the-log", "growth", "see-device-users", "matching-driver"]
+
+
+def test_a_convolution_without_an_algorithm_asks_for_a_known_batch_alone() -> None:
+    failed = "tensorflow.python.framework.errors_impl.NotFoundError: No algorithm worked!\n"
+    assert (
+        "none of cuDNN's algorithms worked" in explained(failed).verdict and OPEN in explained(failed).verdict
+    )
+    assert "smaller-batch" not in offered(failed)
+    assert "smaller-batch" in offered(f"model.fit(x, y, batch_size=16)\n{failed}")
+    assert "smaller-batch" not in offered(f"model.fit(x, y, batch_size=1)\n{failed}")
+
+
+def test_a_pool_that_grows_already_leaves_versions_or_others() -> None:
+    text = (
+        "config.gpu_options.allow_growth = True\n"
+        "Could not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR\n"
+        "UnknownError: Failed to get convolution algorithm. This is probably because cuDNN did not start\n"
+    )
+    assert "lets the pool grow, so it is versions, or another process" in explained(text).verdict
+    assert "growth" not in offered(text)

@@ -43,7 +43,9 @@ def test_a_plain_rnn_and_a_status_alone() -> None:
     assert found(CONFIG.format(mode=1, batch=8))[0].remedies[1].code is None
     alone = found(FAILED)[0]
     assert "a call of cuDNN or cuBLAS failed" in alone.headline
-    assert [remedy.slug for remedy in alone.remedies] == ["smaller-batch", "matching-driver"]
+    assert [remedy.slug for remedy in alone.remedies] == ["see-device-users", "matching-driver"]
+    stated = found("model.fit(x, y, batch_size=48)\n" + FAILED)[0]
+    assert "48 -> 24" in stated.remedies[0].text
     cut = found(CONFIG.format(mode=2, batch=8).replace("max_seq_length", "cut here"))[0]
     assert "a call of cuDNN or cuBLAS failed" in cut.headline
 

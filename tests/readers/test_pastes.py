@@ -383,7 +383,7 @@ VERDICTS = {
         "jit_step"
     ),
     "Killed": "most likely",
-    "failed to create cublas handle: CUBLAS_STATUS_NOT_INITIALIZED": "most likely",
+    "failed to create cublas handle: CUBLAS_STATUS_NOT_INITIALIZED": "does not say which",
 }
 
 

@@ -1418,8 +1418,8 @@ def _kernel_died(case: Case) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.FACTOR,
             headline=(
-                "no out-of-memory message: the notebook's kernel died, and the notebook cannot say why; most"
-                f" likely host RAM ran out, for {whole.what}"
+                "no out-of-memory message: the notebook's kernel died, and the notebook cannot say why; the"
+                f" first suspect is host RAM, for {whole.what}"
             ),
             evidence=(Evidence("the message", line), Evidence("what is read", whole.line)),
             remedies=(*whole.remedies, _AS_A_SCRIPT),
@@ -1428,7 +1428,7 @@ def _kernel_died(case: Case) -> Iterator[Finding]:
     little = small_machine(case)
     why = "often host RAM ran out, else a library crashed"
     if little:
-        why = f"most likely host RAM ran out: {little.said}"
+        why = f"host RAM may have run out ({little.said}), or a library crashed"
     yield Finding(
         severity=Severity.FACTOR if little else Severity.NOTE,
         headline=(

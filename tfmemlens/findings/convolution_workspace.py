@@ -1,12 +1,11 @@
 """cuDNN, cuBLAS or another of CUDA's libraries could not get its own memory.
 
 What it means: besides tensors, convolutions need a workspace and the libraries need handles (some hundred
-MiB) outside TensorFlow's pool. `No algorithm worked` and `Failed to get convolution algorithm` nearly always
-mean that none of the algorithms got its workspace; a handle that cannot be created, that the pool had taken
-the whole device.
+MiB) outside TensorFlow's pool. `No algorithm worked`, `Failed to get convolution algorithm` and a handle that
+cannot be created are what a full device brings, and a library that is missing or does not match as well.
 When it fires: the failure is such a message. Where the next line says that most of the device was free, no
 memory was lacking: the library does not fit the GPU's driver or the framework.
-Where 1 GiB or more was free, which a handle has room in, neither is proven.
+Where 1 GiB or more was free, which a handle has room in, neither is proven; nor where no line names memory.
 What to do: leave memory outside the pool (growth or a lower limit), a smaller batch, a lower workspace limit.
 """
 
@@ -16,11 +15,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from tfmemlens.findings import processes_on_one_device
-from tfmemlens.findings.support import code_snippets, exla, part_for_jax, remedies
+from tfmemlens.findings.support import code_snippets, exla, library_start, part_for_jax, remedies
 from tfmemlens.findings.support.board import JETSON, board
 from tfmemlens.findings.support.contrasted import ONE_EACH, ended_by
 from tfmemlens.findings.support.jax_told import OFF_THE_GPU
-from tfmemlens.findings.support.libraries import library_of, of_handle
+from tfmemlens.findings.support.libraries import did_not_start, library_of, of_handle
 from tfmemlens.findings.support.own_tasks import share_one
 from tfmemlens.findings.support.rows import failures, place
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_name, framework_of, situation
@@ -64,7 +63,7 @@ def check(case: Case) -> Iterator[Finding]:
         if _SCRATCH.search(said):
             yield _of_the_pool(case, moment, index, library)
             continue
-        handle = of_handle(moment)
+        handle = did_not_start(moment)
         if newer := _newer_gpu(case, library):
             yield _for_another_reason(case, moment, index, library, newer)
             continue
@@ -80,6 +79,9 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         if handle and "ALLOC_FAILED" not in said and (some := _some_was_free(case)):
             yield _undecided(case, moment, index, library, some)
+            continue
+        if _is_open(case, moment):
+            yield _of_two_causes(case, moment, index, library)
             continue
         likely = "" if "ALLOC_FAILED" in said else "most likely "
         size = f" of {human_size(failed.size)}" if failed.size and not handle else ""
@@ -98,6 +100,34 @@ def check(case: Case) -> Iterator[Finding]:
             remedies=tuple(_remedies(case, moment, library, handle)),
             moment=index,
         )
+
+
+_NAMES_SERVERS = ("TensorFlow Serving", exla.ELIXIR)
+
+
+def _is_open(case: Case, moment: Moment) -> bool:
+    """Whether nothing speaks for a lack of memory, and no program's own settings of its pool come first."""
+    if situation(case, moment).program in _NAMES_SERVERS or _of_ranks(moment) or _room_helped(case):
+        return False
+    if library_of(moment) in _OF_MATRICES and not did_not_start(moment):
+        return False  # its workspace grows with the matrix
+    return not library_start.speaks_of_memory(case, moment)
+
+
+def _of_two_causes(case: Case, moment: Moment, index: int, library: str) -> Finding:
+    """A library that did not start, where the text does not say why."""
+    assert moment.request
+    handle = did_not_start(moment)
+    what = library_start.both(case, moment, library, handle)
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=what,
+        because=what,
+        evidence=(Evidence("the message", moment.request.failed.line),),
+        remedies=tuple(library_start.tell_apart(case, moment, library, handle)),
+        moment=index,
+        rules_out=("smaller-batch",) if handle else (),
+    )
 
 
 def _with_room(moment: Moment, index: int, library: str, room: Line) -> Finding:
@@ -425,18 +455,31 @@ def _small_program(case: Case) -> Line | None:
     return calls[-1].line_of(calls[-1].node)
 
 
-def _room_is_left(case: Case) -> tuple[str, str, Line] | None:
-    """The setting that leaves memory outside the pool already."""
+def _leaving_room(case: Case) -> Iterator[tuple[str, str, Line]]:
+    """The settings that leave memory outside the pool."""
     told = case.capture.surroundings
-    ended = ended_by(case)
     small_parts = [part.line for part in part_for_jax.every(told) if part.value < part_for_jax.USUAL]
     for name, value, line in told.settings:
         small = name == part_for_jax.VARIABLE and any(each is line for each in small_parts)
-        leaves = f"{name}={value.lower()}" in _LEAVES_ROOM or small
-        helped = _HELPED.search(line.text) or (ended is not None and ended[1] == line)
-        if leaves and (_IN_VAIN.search(line.text) or not helped):
-            return name, value, line
-    return None
+        if f"{name}={value.lower()}" in _LEAVES_ROOM or small:
+            yield name, value, line
+
+
+def _has_helped(case: Case, line: Line) -> bool:
+    """Whether a line says that what it sets ended the failure."""
+    ended = ended_by(case)
+    helped = _HELPED.search(line.text) or (ended is not None and ended[1] == line)
+    return bool(helped) and not _IN_VAIN.search(line.text)
+
+
+def _room_is_left(case: Case) -> tuple[str, str, Line] | None:
+    """The setting that leaves memory outside the pool already."""
+    return next((each for each in _leaving_room(case) if not _has_helped(case, each[2])), None)
+
+
+def _room_helped(case: Case) -> bool:
+    """Whether a setting that leaves memory outside the pool ended the failure."""
+    return any(_has_helped(case, line) for _, _, line in _leaving_room(case))
 
 
 _HELPED = regex(r"(?i)\b(?:work(?:s|ed)|fix(?:es|ed)|solve[sd]|resolve[sd]|help(?:s|ed)|did it|trick)\b")

@@ -1,8 +1,8 @@
 """TensorFlow warned of a large request of host RAM, and the text says that the program ended.
 
 What it means: `Allocation of N exceeds 10% of free system memory` is a warning: that request was granted. A
-program that ends right after it, without any other message, most likely was ended for the host RAM that
-went on growing: the kernel kills without a word, Windows lets the program stop, a notebook's kernel dies.
+program that is killed or aborts right after it, or with which the whole machine stands still, most likely had
+no more host RAM. One that ends in another way may have had: a crash in a library looks the same.
 When it fires: such a warning, or its words, and prose that says that the program was killed, crashed or
 stopped, or the line of an abort, and no failure beside them.
 What to do: need less host RAM at once; see that it was RAM.
@@ -41,16 +41,33 @@ def check(case: Case) -> Iterator[Finding]:
     large = max(told.large_host_requests, key=lambda request: request[0].bytes, default=None)
     asked = f" for {human_size(large[0])} at once" if large else ""
     who = who_tells(large[1]) if large else "TensorFlow warned"
+    of_what = _of_what(case, large[0].bytes) if large else ""
+    sure = bool(_FOR_RAM.search(ended.text) or board(case) or of_what)
+    what = (
+        f"{who} that it asked the host{asked}, which by itself is no failure, and the text says that"
+        f" {_how(ended)} ({ended.place})"
+    )
     yield Finding(
         severity=Severity.FACTOR,
-        headline=(
-            f"most likely host RAM (not GPU memory) ran out: {who} that it asked the host{asked},"
-            f" which by itself is no failure, and the text says that {_how(ended)} ({ended.place})"
-            f"{_of_what(case, large[0].bytes) if large else ''}"
-        ),
+        headline=f"{_LIKELY if sure else ''}{what}{of_what}{'' if sure else _OPEN}",
         evidence=(Evidence("the warning", large[1] if large else warned), Evidence("its end", ended)),
-        remedies=(*_of_board(case), *_remedies(case, large)),
+        remedies=(*_of_board(case), *_remedies(case, large, sure)),
     )
+
+
+_FOR_RAM = regex(
+    r"(?i)\bkill|\bAborted\b|SIGABRT|\bswap|\u5361\u6b7b|\bmemory error\b|\bout of (?:\w+ )?(?:memory|RAM)\b"
+    r"|\b(?:everything|computer|machine|laptop|pc|system|server|desktop)\b[^.\n]{0,40}"
+    r"\b(?:hang|hung|fr[eo]{1,2}z|stuck)"
+)
+"""Ends that a lack of RAM brings, and little else: a kill, an abort, a machine that stands still; and an end
+whose own sentence names a lack of memory.
+"""
+_LIKELY = "most likely host RAM (not GPU memory) ran out: "
+_OPEN = (
+    "; whether host RAM ran out is open: no message says so, and a crash in a library or an error that is not"
+    " quoted ends a program as well"
+)
 
 
 _NOT_ENOUGH = regex(r"(?i)\bnot enough\b")
@@ -113,9 +130,18 @@ _ROOM_FOR_THE_MODEL = Remedy(
 )
 
 
-def _remedies(case: Case, large: tuple[Size, Line] | None) -> Iterator[Remedy]:
+_WATCH = Remedy(
+    "watch RAM while it runs (top; on Windows the Task Manager): where it fills up, that was it; if it"
+    " does not, the end has another reason, and the warning nothing to do with it",
+    slug="watch-ram",
+)
+
+
+def _remedies(case: Case, large: tuple[Size, Line] | None, sure: bool) -> Iterator[Remedy]:
     told = case.capture.surroundings
     ended = told.shows("ended in words")
+    if not sure:
+        yield _WATCH
     starts = ended is not None and _BEFORE_THE_DATA.search(ended.text)
     if told.shows("in a container"):
         yield _LIMIT_OF_A_CONTAINER
@@ -134,11 +160,8 @@ def _remedies(case: Case, large: tuple[Size, Line] | None) -> Iterator[Remedy]:
             " options for tiles, scale or batch do this)",
             slug="smaller-input",
         )
-    yield Remedy(
-        "watch RAM while it runs (top; on Windows the Task Manager): where it fills up, that was it; if it"
-        " does not, the end has another reason, and the warning nothing to do with it",
-        slug="watch-ram",
-    )
+    if sure:
+        yield _WATCH
     if missing := not_found(case):
         yield cuda_libraries(case, missing)
     if situation(case).program is None:

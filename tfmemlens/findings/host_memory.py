@@ -114,6 +114,7 @@ from tfmemlens.findings.support.kills import (
     own_limit,
     surely_for_memory,
     told_for_memory,
+    used_all,
     was_killed,
 )
 from tfmemlens.findings.support.last_drop import is_last_drop
@@ -237,6 +238,12 @@ def check(case: Case) -> Iterator[Finding]:
         )
 
 
+_MORE_FOR_A_FUNCTION = Remedy(
+    "give the function more memory, with which its share of a CPU grows: where the maximum stays below what"
+    " it may use then, it had too little",
+    "aws lambda update-function-configuration --function-name NAME --memory-size 2048",
+    slug="container-limit",
+)
 _OF_THE_POOL = (
     "XLA_PYTHON_CLIENT_ALLOCATOR",
     "XLA_PYTHON_CLIENT_PREALLOCATE",
@@ -256,6 +263,11 @@ def _without_a_pool(case: Case, moment: Moment) -> str:
 
 def _why_killed(case: Case, moment: Moment, said: str) -> str:
     """Who had no host RAM left, and what filled it, as far as the text tells."""
+    if used_all(moment):
+        return (
+            "that alone does not say that it was killed, which has a line of its own (`signal: killed`,"
+            " `Runtime.OutOfMemory`): what caches its files counts as well, and a call may run out of time"
+        )
     limit = case.capture.surroundings.setting("container_memory")
     who = "the machine, its container or its job" if surely_for_memory(moment) else ""
     who = "the machine" if by_the_machine(moment) else who
@@ -753,6 +765,8 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         yield from less_in_the_pipeline(case)
     if was_killed(moment) and (case.capture.surroundings.setting("platform") or ("",))[0] == "WSL2":
         yield remedies.MORE_FOR_WSL
+    elif "Max Memory Used" in said:
+        yield _MORE_FOR_A_FUNCTION
     elif "low on resource: memory" in said:
         yield EVICTED
     elif by_the_machine(moment) and not on_board and not another_program(moment):
@@ -787,7 +801,8 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     if limited and not at_most and (grows or native or in_code):
         larger = a_larger_limit(own_limit(moment), limit[0] if limit else None, moment, of_a_pod(case))
         yield replace(larger, text=f"{larger.text}, which only delays the end where memory grows")
-    if was_killed(moment) and not (compiling or surely_for_memory(moment) or of_a_pod(case)):
+    sure = surely_for_memory(moment) or used_all(moment)
+    if was_killed(moment) and not (compiling or sure or of_a_pod(case)):
         yield KERNEL_LOG
     if unseen:
         yield tell(case, HOST)

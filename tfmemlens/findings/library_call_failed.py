@@ -4,7 +4,7 @@ What it means: `CUDNN_STATUS_EXECUTION_FAILED` and its like are what a library s
 through. A lack of memory is one cause among several: sizes that a kernel cannot take, a version that does not
 match, a fault of the GPU. The message of a recurrent layer states the sizes of the call.
 When it fires: such a line stands in the text, and no failure of memory.
-What to do: halve the batch once and again while memory is watched, and compute the same without the library:
+What to do: watch memory, where a batch is known with half of it, and compute the same without the library:
 that tells memory, sizes and library apart.
 """
 
@@ -93,14 +93,26 @@ def _how_likely(call: _Call | None) -> str:
     return f" ({size})" if call.largest_bytes >= GIB // 4 else f", and here an unlikely one ({size})"
 
 
+_WATCH = "nvidia-smi --query-gpu=memory.used,memory.total --format=csv -l 1"
+
+
 def _remedies(case: Case, call: _Call | None) -> Iterator[Remedy]:
-    now = f" ({call.batch:,} -> {call.batch // 2:,})" if call and call.batch > 1 else ""
-    yield Remedy(
-        f"halve the batch{now}, and watch the GPU's memory: where it fails although much is free, a smaller"
-        " batch only evades sizes that this kernel cannot take",
-        "nvidia-smi --query-gpu=memory.used,memory.total --format=csv -l 1",
-        slug="smaller-batch",
-    )
+    setting = case.capture.surroundings.setting("batch_size")
+    stated = int(setting[0]) if setting else 1
+    batch = call.batch if call else stated
+    if batch > 1:
+        yield Remedy(
+            f"halve the batch ({batch:,} -> {batch // 2:,}), and watch the GPU's memory: where it fails"
+            " although much is free, a smaller batch only evades sizes that this kernel cannot take",
+            _WATCH,
+            slug="smaller-batch",
+        )
+    else:
+        yield Remedy(
+            "watch the GPU's memory up to the failure: where much is free then, it is not memory",
+            _WATCH,
+            slug="see-device-users",
+        )
     if call:
         yield Remedy(
             f"compute the layer without cuDNN's kernel: slower, and it tells whether the {call.kind} call is"

@@ -20,10 +20,11 @@ from tfmemlens.findings.support import remedies, samples, summed_gradients
 from tfmemlens.findings.support.board import board
 from tfmemlens.findings.support.far_too_much import other_dimensions
 from tfmemlens.findings.support.grounds import tell
+from tfmemlens.findings.support.host_ram.limits import MORE_TO_COMMIT
 from tfmemlens.findings.support.host_ram.pinned import pinned_for_a_restore
 from tfmemlens.findings.support.phase import other_than_training
 from tfmemlens.findings.support.rows import failures, on_host, tensor_text
-from tfmemlens.findings.support.situation import TENSORFLOW, situation
+from tfmemlens.findings.support.situation import TENSORFLOW, on_windows, situation
 from tfmemlens.findings.support.tool_settings import in_tiles
 from tfmemlens.findings.support.tried import runs_with_less
 from tfmemlens.findings.support.vocabulary_sizes import (
@@ -472,7 +473,7 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
             yield from remedies.offered(case, moment, "smaller-batch")
         return
     if is_weight(moment.request) and not full:
-        yield SMALLER_LAYER
+        yield from _of_a_weight(case, moment)
         return
     if owner.phase is Phase.OPTIMIZER or owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT):
         yield remedies.SMALLER_MODEL
@@ -488,6 +489,27 @@ def _remedies(case: Case, moment: Moment) -> Iterator[Remedy]:
     yield from remedies.offered(case, moment, "mixed-precision")
     if _logs(case, moment):
         yield _whole_log(moment.request.failed.source or "", situation(case, moment).program)
+
+
+def _of_a_weight(case: Case, moment: Moment) -> Iterator[Remedy]:
+    """A smaller layer, where it is the user's own and large enough to matter: host RAM that has no room for a
+    few MiB is filled by others.
+    """
+    need = moment.request.needed_bytes if moment.request else None
+    tool = situation(case, moment).tool
+    if not (on_host(moment) and need and need < _SMALL_BYTES):
+        yield remedies.LIGHTER_MODEL if tool else SMALLER_LAYER
+    elif tool:
+        yield MORE_TO_COMMIT if on_windows(case) else _OTHERS_OUT
+    else:
+        yield tell(case, HOST)
+
+
+_OTHERS_OUT = Remedy(
+    "free host RAM: end other programs on the machine, or add swap; or let the program use a GPU",
+    "free -h",
+    slug="free-shared-ram",
+)
 
 
 def less_at_once(case: Case, moment: Moment) -> tuple[Remedy, ...]:
@@ -524,7 +546,7 @@ def _others(case: Case, moment: Moment) -> Iterator[Remedy]:
 
 
 _SMALL_BYTES = 96 * MIB
-_LITTLE_RAM = MIB
+_LITTLE_RAM = 4 * MIB
 """No machine that imports TensorFlow lacks it unless something else takes all."""
 
 

@@ -89,6 +89,15 @@ def names_memory(message: str) -> bool:
     return _FOR_MEMORY.search(message) is not None
 
 
+def used_all_alone(message: str) -> bool:
+    """Whether all that it says is that a call of a cloud function used all of its memory."""
+    return _ACCOUNT.search(message) is not None and _KILL.search(message) is None
+
+
+_ACCOUNT = regex(r"\bMemory Size: \d+ MB\s+Max Memory Used: \d+ MB")
+_KILL = regex(r"(?i)\bkill|\bexit|\bout.of.memory")
+
+
 def is_a_guess(message: str) -> bool:
     """Whether a server only guesses that it was for memory."""
     return "perhaps out of memory" in message.lower()

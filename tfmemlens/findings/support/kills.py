@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tfmemlens.knowledge.kill_words import SHELLS_LINE, names_memory
+from tfmemlens.knowledge.kill_words import SHELLS_LINE, names_memory, used_all_alone
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.line import Line
@@ -75,9 +75,14 @@ def was_killed(moment: Moment) -> bool:
     return bool(_KILLED.search(_message(moment)))
 
 
+def used_all(moment: Moment) -> bool:
+    """Whether all that is told is that a call of a cloud function used all of its memory."""
+    return used_all_alone(_message(moment))
+
+
 def surely_for_memory(moment: Moment) -> bool:
     """Whether the message names memory as the reason: an exit status alone does not."""
-    return was_killed(moment) and names_memory(_message(moment))
+    return was_killed(moment) and names_memory(_message(moment)) and not used_all(moment)
 
 
 def told_for_memory(case: Case) -> Line | None:

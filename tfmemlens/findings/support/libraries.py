@@ -29,6 +29,17 @@ _HANDLE = regex(r"handle(?!\w{0,20}\.(?:cc|cpp|cu|h|hpp)\b)")
 """The word, and no file of the library's source."""
 
 
+def did_not_start(moment: Moment) -> bool:
+    """The same, or what is said of a library that did not start, without a status that names memory."""
+    said = " ".join(line.text for line in moment.incident.tellings) if moment.incident else ""
+    return of_handle(moment) or ("ALLOC_FAILED" not in said and bool(_NOT_STARTED.search(said)))
+
+
+_NOT_STARTED = regex(
+    r"\bNo (?:DNN|BLAS)\b|DNN library is not found|_NOT_INITIALIZED|Failed to get convolution algorithm"
+)
+
+
 def library_of(moment: Moment) -> str | None:
     """The library that the failure's messages name; None where they name none."""
     said = " ".join(line.text for line in moment.incident.tellings) if moment.incident else ""

@@ -36,7 +36,7 @@ from tfmemlens.model.finding import Certainty, Remedy
 from tfmemlens.model.incident import FailedRequest, RequestKind
 from tfmemlens.model.what_if import Saving, SavingBasis, Shrunk
 from tfmemlens.patterns import regex
-from tfmemlens.units import human
+from tfmemlens.units import MIB, human
 
 _DIGITS = {
     SavingBasis.REPLAY: 3,
@@ -646,11 +646,16 @@ def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words | None:
         if odd
         else f": half of this tensor is {half}, and other activations halve, too"
     )
-    alone = alone if saving.basis is SavingBasis.TENSOR else ""
+    worth = saving.basis is SavingBasis.TENSOR and (saving.best_bytes or 0) >= _WORTH_A_FIGURE
+    alone = alone if worth else ""
     where = of_batch(case) or (" in the program's options or its configuration file" if tool else "")
     return _named(case, batch, f"halve the batch{example}{where}{alone}{again}"), code_snippets.accumulate(
         case.api
     ) if accumulate else None
+
+
+_WORTH_A_FIGURE = 2 * MIB
+"""Half of a smaller tensor says nothing of what half the batch gives: the rest of the step does."""
 
 
 def _in_proportion(case: Case, batch: int) -> str | None:

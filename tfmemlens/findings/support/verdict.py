@@ -9,7 +9,13 @@ from tfmemlens.findings.support.board import RASPBERRY_PI, board
 from tfmemlens.findings.support.contrasted import stated_cause, without
 from tfmemlens.findings.support.host_ram.large_requests import without_sense
 from tfmemlens.findings.support.host_ram.no_lack import no_lack, refused_a_server
-from tfmemlens.findings.support.kills import driver_at_fault, surely_for_memory, told_for_memory, was_killed
+from tfmemlens.findings.support.kills import (
+    driver_at_fault,
+    surely_for_memory,
+    told_for_memory,
+    used_all,
+    was_killed,
+)
 from tfmemlens.findings.support.largest_layer import (
     of_a_step_in_ram,
     of_the_counted_owner,
@@ -308,6 +314,8 @@ def _what(case: Case, moment: Moment) -> str:
             else f"The TPU program{name} does not fit"
         )
     if failed.kind is RequestKind.HOST:
+        if used_all(moment):
+            return "A call of a cloud function used all of the memory that it may use"
         if was_killed(moment) and not (surely_for_memory(moment) or told_for_memory(case)):
             built = case.capture.surroundings.shows("building an image")
             who = "A command of the image's build" if built else "The process"

@@ -329,7 +329,7 @@ class _Stream:
             return drafts
         others = [draft for draft in drafts if not _only_ended(draft)]
         told = filter(None, map(self.surroundings.purposes.get, _OF_MEMORY))
-        if others or any(not is_a_guess(line.text) for line in told):
+        if others or any(_of_memory(line.text) for line in told):
             for reason in reasons:
                 del self.surroundings.elsewhere[reason]  # as likely for lack of memory: it swaps, and is slow
             return drafts
@@ -395,6 +395,12 @@ def _progress(stream: _Stream) -> tuple[Progress, ...]:
 
 _OF_MEMORY = ("running short", "growing in words", "much memory in words")
 """What the prose says of memory, by its facts' names."""
+_MEMORY = regex(r"(?i)\b(?:memory|RAM|OOM\w*|swap\w*)\b|[GMgm][Ii]?[Bb]\b|\u5185\u5b58|\u663e\u5b58")
+
+
+def _of_memory(text: str) -> bool:
+    """Whether a line that tells of a lack or an end names memory, and is no server's guess."""
+    return _MEMORY.search(text) is not None and not is_a_guess(text)
 
 
 def _only_ended(draft: IncidentDraft) -> bool:

@@ -244,9 +244,10 @@ BAD_ALLOC = LineRule(
 )
 _BY_HAND = regex(
     r"(?i)\b(?:has|have|had|needs?|needed|must) (?:to )?(?:be )?kill|\b(?:I|we|you) (?:\w+ )?kill(?:ed)?\b"
-    r"|\bkill -(?:9|KILL|SIGKILL)\b"
+    r"|\bkill -(?:9|KILL|SIGKILL)\b|\b(?:simulat\w+|to test|on purpose|preempt\w*|manually|by hand"
+    r"|by (?:me|the user|us(?!\w)))\b|\bsend(?:s|ing)? (?:a )?SIG(?:KILL|TERM)\b(?! to process)"
 )
-"""Whoever kills a program by hand needs no explanation."""
+"""Whoever kills a program by hand, or tries what comes of it, needs no explanation."""
 _DENIES = regex(
     r"(?i)(?:\b(?:no|not|nor|never|neither|without|nothing)\b|n['\u2019]t\b)"
     r"(?:[ `'\"]{1,3}(?:a|an|any|the|single|such|been|being|be|by|get|gets|getting|got|see|sees|find|found"

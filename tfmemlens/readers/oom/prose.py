@@ -152,7 +152,7 @@ KILLED_IN_WORDS = LineRule(
     r"|\^C\b[^.\n]{0,20}\b(?:not (?:from|by) me|not mine|by itself|on its own)\b"
     r"|\b(?:did not|didn't|never) (?:press|type|hit|send)\w* (?:any |the )?\^C\b"
     r"|(?<!not )(?<!n't )(?<!never )(?<!without )\b(?:gets?|got|getting) (?:(?:just|always|then|simply) )?"
-    r"[\"'`*\u2018\u201c]{0,3}killed\b(?![^.\n]{0,20}\bby (?:me|the user|hand))"
+    r"[\"'`*\u2018\u201c]{0,3}killed\b(?![^.\n]{0,20}\bby (?:me|us|hand|(?:the |a )?user)\b)"
     r"(?![^.\n]{0,30}\b(?:time ?(?:limit|out)|wall))"
     r"|\b(?:just|only|then|prints?|says?|shows?|outputs?|with|message):? (?:just |only |then )?"
     r"[\"'`\u2018\u201c]{1,3}Killed\b"
@@ -167,10 +167,10 @@ KILLED_IN_WORDS = LineRule(
     rf"|(?i:{IN_OTHER_LANGUAGES})"
     r"|(?<!\bnot )\b(?:(?:process|program|script|job|training|run|it|kernel|python|container|app|command)"
     r" (?:is|was)|gets?|got|being) [\"'`\u201c]{1,3}killed[\"'`\u201d]{1,3}"
-    r"(?! by (?:me|the user))"
+    r"(?! by (?:me|us|hand|(?:the |a )?user)\b)"
     r"|(?<!\bno )(?<!\bnot )\b(?:serving|server|pod|container|process|training|script|job|kernel|app"
     r"|conversion) killed\b"
-    r"(?! by (?:me|the user))",
+    r"(?! by (?:me|us|hand|(?:the |a )?user)\b)",
     "the app was terminated due to memory issue",
     "at 60 GB the machine (64 GB) kills my job",
     "the last line is ^C, and that is by itself",
