@@ -52,15 +52,21 @@ def _name_of(node: ast.AST) -> str:
 
 def _owners(program: Program, statement: Statement, tape: str) -> frozenset[str]:
     """The models that a tape's gradients are for; empty where one is for something else."""
+    apart = isinstance(statement.node, _APART)
+    where = [statement] if apart else [each for each in program if not isinstance(each.node, _APART)]
     calls = [
         node
-        for node in statement.nodes
+        for each in where
+        for node in each.nodes
         if isinstance(node, ast.Call)
         if isinstance(node.func, ast.Attribute) and node.func.attr in ("gradient", "jacobian")
         if dotted(node.func.value) == tape
     ]
     owners = {owner_of_gradient(program, each) for each in calls}
     return frozenset() if "" in owners else frozenset(root_of(program, each) for each in owners)
+
+
+_APART = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 class _Search:
