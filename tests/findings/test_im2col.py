@@ -129,9 +129,39 @@ def test_pointwise_kernels_of_volumes_are_unrolled_as_well() -> None:
     assert "(1 x 1 x 1 kernel x 16 channels)" in finding.headline
     assert "30 MiB" not in finding.detail and "L3 cache (23 here, 16.00 MiB each)" in finding.detail
     assert "Dense" in finding.remedies[-1].text
-    assert not any("eighth" in remedy.text for remedy in finding.remedies), (
-        "fewer positions only let more volumes in"
+    smaller = next(remedy for remedy in finding.remedies if remedy.slug == "split-volume")
+    assert "the buffer stays as large as the cache" in smaller.text
+    assert smaller.saves_bytes is None, "fewer positions only let more volumes in"
+
+
+@pytest.mark.parametrize(
+    ("line", "kernel"),
+    [
+        ("tf.layers.conv3d(x, classes, 1, name='head')", "1 x 1 x 1 kernel x 8 channels"),
+        ("layers.Conv3D(4, kernel_size=2)(x)", "2 x 2 x 2 kernel x 1 channels"),
+        ("head(x)", "2 x 2 x 2 kernel x 1 channels"),  # nothing states it: the likeliest
+        ("tf.layers.conv3d(x, classes, 3)", "2 x 2 x 2 kernel x 1 channels"),  # not of so many columns
+    ],
+)
+def test_the_line_states_the_kernel_of_a_volume(line: str, kernel: str) -> None:
+    code = f'Traceback (most recent call last):\n  File "net.py", line 35, in vnet\n    return {line}\n'
+    text = code + oom("12,262144,8", "gradients/head/Conv3D_grad/Conv3DBackpropFilterV2", on=CPU, by="cpu")
+    finding = next(found for found in pipeline.explain(text).findings if found.rule == "im2col-buffer")
+    assert finding.because and "room for 12 volumes" in finding.because
+    assert kernel in finding.headline
+
+
+@pytest.mark.parametrize(("number", "named"), [(64, True), (65, False)])
+def test_the_side_of_the_patch_is_named(number: int, named: bool) -> None:
+    text = (
+        (SAMPLES / "oom_log" / "2.4-conv3d.txt")
+        .read_text(encoding="utf-8")
+        .replace("[1,131072,432]", "[23,262144,16]")
     )
+    report = pipeline.explain(f"parser.add_argument('--patch', type=int, default={number})\n{text}")
+    finding = next(found for found in report.findings if found.rule == "im2col-buffer")
+    slugs = {each.slug: each.text for each in finding.remedies}
+    assert ("`patch`, line 1: 64 -> 32" in slugs["split-volume"]) is named
 
 
 @pytest.mark.parametrize(

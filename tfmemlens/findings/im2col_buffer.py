@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from tfmemlens.findings.support import code_snippets, remedies
 from tfmemlens.findings.support.convolutions import KnownConvolution, known
+from tfmemlens.findings.support.program_lines import code_lines, settings_by_name
 from tfmemlens.findings.support.remedies import onednn
 from tfmemlens.findings.support.rows import device_limit, failures, place, tensor_text
 from tfmemlens.knowledge.convolution import (
@@ -34,6 +35,7 @@ from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.tensor import ITEM_BYTES, format_shape
+from tfmemlens.patterns import regex
 from tfmemlens.units import human
 
 BASIS = Basis.SHAPE
@@ -105,6 +107,12 @@ def check(case: Case) -> Iterator[Finding]:
         noun = "one volume" if reading.volume else "one image"
         if reading.buffer.images > 1:
             noun = f"{reading.buffer.images} {noun.split()[1]}s"
+        unrolls = f"unrolls {noun} into a patch matrix"
+        if reading.volume and reading.buffer.images > 1:
+            unrolls = (
+                f"makes a patch matrix with room for {noun}, as many as fill the processor's L3 cache,"
+                " whatever the batch"
+            )
         what, owner = (
             reading.text(),
             ("a transposed convolution" if reading.forward else "a convolution's gradient"),
@@ -112,7 +120,7 @@ def check(case: Case) -> Iterator[Finding]:
         yield Finding(
             severity=Severity.FACTOR if _is_last_straw(case, moment, reading.bytes) else Severity.CAUSE,
             headline=f"the failing {tensor_text(moment)} is the im2col buffer of {owner}: {what}",
-            because=f"{owner} on the CPU unrolls {noun} into a patch matrix, {what}",
+            because=f"{owner} on the CPU {unrolls}, {what}",
             explains=reading.bytes,
             evidence=(
                 Evidence(
@@ -148,6 +156,9 @@ def _read(case: Case, moment: Moment) -> _Reading | None:
     channels = buffer.kernels[0][2]
     others = tuple(f"{height} x {width} x {count}" for height, width, count in buffer.kernels[1:])
     volumes = volume_kernels_of(buffer.patch) if _volume(moment) else ()
+    side = _side_in_code(failed.source_text)
+    stated = [each for each in volumes if each[0] == side]
+    volumes = tuple(stated) or volumes
     if exact:
         kernel, channels = exact.weights[:-2], exact.weights[-2]
     elif volumes:
@@ -170,6 +181,18 @@ def _read(case: Case, moment: Moment) -> _Reading | None:
         of_input,
         not exact and "1d" in f"{failed.op or ''}{failed.node or ''}{failed.forward_node or ''}".lower(),
     )
+
+
+_KERNEL = regex(
+    r"(?i)\bconv3d\(\s*(?:[^,()]{1,60}(?:\([^()]{0,60}\))?,\s*){1,2}?(?:kernel_size\s*=\s*)?"
+    r"(?:\(\s*)?(?P<side>\d{1,2})\s*[,)]"
+)
+
+
+def _side_in_code(text: str | None) -> int | None:
+    """The side of the cubic kernel that the failing line states: 3 of `conv3d(x, 16, 3)`."""
+    match = _KERNEL.search(text or "")
+    return int(match["side"]) if match else None
 
 
 def _volume(moment: Moment) -> bool:
@@ -280,11 +303,17 @@ def _remedies(case: Case, moment: Moment, reading: _Reading) -> Iterator[Remedy]
     size, patch = reading.bytes, reading.buffer.patch
     if reading.volume and reading.buffer.images > 1:
         yield onednn(size)
-        yield from remedies.fewer_samples(case, moment)
         yield Remedy(
-            "make what stands beside the buffer smaller: a stride or pooling before this layer, or fewer"
-            " channels",
-            slug="smaller-layer-input",
+            f"give the network smaller volumes (patches, crops{_named_side(case, reading)}): the buffer stays"
+            " as large as the cache, and what the layers keep beside it shrinks, to an eighth with half of"
+            " each side",
+            slug="split-volume",
+        )
+        if (remedies.batch_of(case, moment) or 0) > 1:
+            yield from remedies.fewer_samples(case, moment)
+        yield Remedy(
+            "or fewer channels in the layers at full resolution, which also hold what stands beside it",
+            slug="fewer-channels",
         )
         yield Remedy(
             "or train where the processor's L3 cache is smaller: the buffer is as large as the cache",
@@ -337,6 +366,14 @@ def _remedies(case: Case, moment: Moment, reading: _Reading) -> Iterator[Remedy]
     yield onednn(size)
     if alone:
         yield _one_op_at_a_time(case, size)
+
+
+def _named_side(case: Case, reading: _Reading) -> str:
+    """`; patch: 64 -> 32`, where the program names the side of a cube of so many positions."""
+    for name, (number, line) in settings_by_name(code_lines(case.capture.surroundings)).items():
+        if number**3 == reading.buffer.positions:
+            return f"; `{name}`, {line.place}: {number} -> {number // 2}"
+    return ""
 
 
 def _fewer_positions(reading: _Reading) -> tuple[str, int]:
