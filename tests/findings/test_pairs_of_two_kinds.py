@@ -6,6 +6,7 @@ import pytest
 
 from tests.findings.logs import MIB, dump_by_size, oom
 from tests.findings.pages import explained
+from tfmemlens import pipeline
 from tfmemlens.findings.support.program_lines import definitions
 from tfmemlens.model.line import Line
 
@@ -84,3 +85,24 @@ def test_no_attention_without_a_word_of_it() -> None:
         "8,4,1024,1024", "net/reader/dropout/GreaterEqual", dtype="bool"
     )
     assert "attention-scores" not in {each.rule for each in explained(text).findings}
+
+
+@pytest.mark.parametrize(
+    ("above", "shape", "said"),
+    [
+        ("diff = tf.expand_dims(a, 1) - tf.expand_dims(b, 0)", "200,2400,128", True),
+        ("diff = a[:, None] - b[None]", "200,2400,128", True),
+        ("diff = a - b", "200,2400,128", False),
+        ("diff = tf.expand_dims(a, 1) - tf.expand_dims(b, 0)", "8,24000,128", False),  # as few as channels
+    ],
+)
+def test_few_rows_are_of_pairs_where_the_code_makes_them(above: str, shape: str, said: bool) -> None:
+    code = f"def loss(a, b):\n    {above}\n    return tf.reduce_sum(tf.square(diff), -1)\n\n"
+    frame = 'Traceback (most recent call last):\n  File "run.py", line 3, in loss\n'
+    frame += "    return tf.reduce_sum(tf.square(diff), -1)\n"
+    found = pipeline.explain(code + frame + oom(shape, "Square"))
+    assert ("every pair of 200 and 2,400 rows" in found.verdict) is said
+    if said:
+        first = found.actions[0].remedy
+        assert first.slug == "matrix-product" and "tf.matmul(a, b, transpose_b=True)" in (first.code or "")
+        assert first.saves_bytes == 200 * 2400 * 127 * 4

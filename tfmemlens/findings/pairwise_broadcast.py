@@ -48,6 +48,8 @@ _ELEMENTWISE = regex(
 _DISTANCES = """squares = tf.reduce_sum(x * x, -1)
 distances = squares[:, None] + squares[None, :] - 2 * tf.matmul(x, x, transpose_b=True)"""
 
+_OF_TWO_SETS = """a2, b2 = tf.reduce_sum(a * a, -1), tf.reduce_sum(b * b, -1)
+d = a2[:, None] + b2[None, :] - 2 * tf.matmul(a, b, transpose_b=True)"""
 
 _PAIRS = regex(
     r"\[(?:\.\.\.|:)\s*,\s*(?:None|(?:tf|np|jnp)\.newaxis)\b|\[(?:None|(?:tf|np|jnp)\.newaxis)\s*,"
@@ -103,8 +105,12 @@ def check(case: Case) -> Iterator[Finding]:
         if _in_each_sample(shape) and (_made_from(case, request) or _makes_pairs(failed.source_text or "")):
             yield _within_samples(case, index, moment, request, op)
             continue
-        if not 2 <= len(shape) <= 3 or min(shape[:2]) < 256:
+        if not 2 <= len(shape) <= 3 or max(shape[:2]) < _MANY_ROWS_ALONE:
             continue
+        if min(shape[:2]) < _MANY_ROWS_ALONE and not (
+            min(shape[:2]) >= _FEW_ROWS and _made_from(case, request)
+        ):
+            continue  # few rows are of pairs only where the code makes them
         grown = _above_any_operand(case, moment, op)
         if shape[0] != shape[1] and not (grown or _tells_of_pairs(case, request)):
             continue
@@ -136,6 +142,7 @@ def check(case: Case) -> Iterator[Finding]:
         )
 
 
+_MANY_ROWS_ALONE, _FEW_ROWS = 256, 16
 _LAYER_WIDTH = 64
 """Widths of layers are multiples of it, numbers of rows seldom."""
 
@@ -478,4 +485,5 @@ def _product(shape: list[int], need: int) -> Iterator[Remedy]:
             f"for distances use a matrix product: [{shape[0]},{shape[1]}] instead of all {shape[2]}"
             " components"
         )
-        yield Remedy(text, _DISTANCES, need - need // shape[2], Certainty.EXACT, slug="matrix-product")
+        code = _DISTANCES if shape[0] == shape[1] else _OF_TWO_SETS
+        yield Remedy(text, code, need - need // shape[2], Certainty.EXACT, slug="matrix-product")

@@ -157,8 +157,8 @@ _CONTRADICTED = "the message begins with"
 _RAISED = "raise `"
 """How it begins where a constant is far too small: no batch is at fault."""
 _NAMED = regex(r"`(?:[^`]{0,80}\.)?(\w{1,60})`")
-_MAKE_NONE = ("look-up-by-index",)
-"""What leaves nothing of the tensor, and says nothing of what that saves."""
+_MAKE_NONE = ("look-up-by-index", "matrix-product")
+"""What leaves nothing of the tensor, or makes the same numbers without it."""
 
 
 def _with_the_constant(case: Case, ours: Sequence[Finding], actions: Sequence[Action]) -> list[Action]:
