@@ -1,11 +1,13 @@
-"""A Jacobian is computed for all outputs at once.
+"""A vectorised loop computes all its iterations at once: a Jacobian's outputs, or a gradient of each example.
 
 What it means: `tape.jacobian` runs the backward pass once for each output. It does so in one vectorised loop
-(pfor), so that each tensor of the backward pass has the number of outputs as a further first dimension.
+(pfor), so that each tensor of the backward pass has the number of outputs as a further first dimension. So
+does `tf.vectorized_map`, where a function takes the gradient of one example: each weight's gradient is there
+once for each example.
 When it fires: the failing op runs in such a loop (`loop_body/`, `/pfor`), or the failing line calls
 `.jacobian(`.
 What to do: fewer samples at a time, since the result has all weights once for each output; an ordinary loop,
-one output after the other, makes the tensors on the way smaller.
+one output after the other, makes the tensors on the way smaller. Of a map parts of the examples.
 """
 
 from __future__ import annotations
@@ -16,10 +18,12 @@ from tfmemlens.findings.support.jacobians import FEWER_SAMPLES, one_after_the_ot
 from tfmemlens.findings.support.phase import is_jacobian
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import requests, tensor_text
-from tfmemlens.model.case import Case
-from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
+from tfmemlens.model.case import Case, Moment, Request
+from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
+from tfmemlens.model.tensor import format_shape
 from tfmemlens.patterns import regex
+from tfmemlens.units import human
 
 BASIS = Basis.SHAPE
 EXPLAINS = "the failing tensor"
@@ -56,6 +60,9 @@ def check(case: Case) -> Iterator[Finding]:
         many = f", most likely {turns:,}" if turns else ""
         if _FOLDED.search(failed.node or "") and not _of_stated(case, failed.shape[0] or 0):
             turns, many = _of_images(case, failed.shape[0] or 0)
+        if (mapped := _map(case, request)) is not None:
+            yield _of_map(index, moment, mapped, failed.shape)
+            continue
         yield Finding(
             severity=Severity.CAUSE,
             headline="the failing op runs in a vectorised loop (pfor), which works on all its iterations at"
@@ -71,6 +78,70 @@ def check(case: Case) -> Iterator[Finding]:
         )
 
 
+_MAPS = regex(r"\bvectorized_map\(\s*(?P<function>[\w.]{1,60})")
+
+
+def _map(case: Case, request: Request) -> tuple[str, str] | None:
+    """What `tf.vectorized_map` maps, and the place: by the failing lines, else by the program's only call."""
+    failed = request.failed
+    shown = [(failed.source or "", failed.source_text or "")]
+    shown += [(frame.place, frame.text) for frame in failed.frames]
+    found = [(match["function"], place) for place, text in shown if (match := _MAPS.search(text))]
+    if found:
+        return found[0][0], found[0][1].rpartition("/")[2]
+    lines = [
+        (match, line) for line in code_lines(case.capture.surroundings) if (match := _MAPS.search(line.text))
+    ]
+    return (lines[0][0]["function"], lines[0][1].place) if len(lines) == 1 else None
+
+
+def _of_map(index: int, moment: Moment, mapped: tuple[str, str], shape: tuple[int | None, ...]) -> Finding:
+    """A function that is computed for all elements at once, as one tensor with a row for each."""
+    assert moment.request
+    function, place = mapped
+    failed, many = moment.request.failed, shape[0] or 1
+    need = failed.tensor_bytes or 0
+    gradient = _OF_A_GRADIENT.search(f"{failed.node} {failed.op}") is not None
+    row = f"{format_shape(shape[1:])}, {human(need // many)}"
+    what = f"`tf.vectorized_map` ({place}) computes `{function}` for all elements at once: here "
+    what += (
+        f"a gradient of {row}, for each of {many:,} examples" if gradient else f"{row}, for each of {many:,}"
+    )
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=what,
+        because=what,
+        explains=failed.tensor_bytes,
+        evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line),),
+        remedies=tuple(_for_a_map(function, many, need, gradient)),
+        moment=index,
+        rules_out=("lower-constant", "narrower-layer", "smaller-input"),
+    )
+
+
+def _for_a_map(function: str, many: int, need: int, gradient: bool) -> Iterator[Remedy]:
+    part = max(many // _PARTS, 1)
+    summed = " (the sum of clipped gradients)" if gradient else ""
+    yield Remedy(
+        f"map over a part of the elements at a time ({part:,} instead of {many:,}), and add up what you need"
+        f" of each part before the next{summed}",
+        f"for at in range(0, n, {part}):\n"
+        f"    total += reduced(tf.vectorized_map({function}, x[at : at + {part}]))",
+        need - need // many * part,
+        Certainty.EXACT,
+        slug="in-blocks",
+    )
+    if not gradient:
+        yield Remedy(
+            "or map without vectorising, one element after the other: slower; what is made on the way exists"
+            " once then, and the results are as large",
+            f"tf.map_fn({function}, x)   # fn_output_signature=..., where it gives another type",
+            slug="without-pfor",
+        )
+
+
+_OF_A_GRADIENT = regex(r"(?i)grad")
+_PARTS = 8
 _FOLDED = regex(r"Conv|Pool|BatchNorm|DepthwiseConv|ResizeB|ResizeN")
 """Ops on images, whose loop has samples and iterations in one dimension."""
 
