@@ -66,3 +66,29 @@ def test_any_product_of_matrices_is_no_attention(kernel: str, shape: str, scores
         " GPU_0_bfc\n"
     )
     assert ("attention scores" in explained(text).verdict) is scores
+
+
+@pytest.mark.parametrize(
+    ("setting", "told"),
+    [
+        ("parser.add_argument('--attn_res', type=int, nargs='+', default=[48, 24, 12])", "begins at 24 x 24"),
+        ("config = dict(size=96, attn_levels=(48, 12))", "begins at 12 x 12"),
+        ("attention_sides = [48]", "take 48 out of `attention_sides` (line 1): of the map"),
+        ("attn_res = [32, 16]", None),  # another map
+        ("widths = [48, 24]", None),
+    ],
+)
+def test_the_setting_that_lists_maps_with_attention(setting: str, told: str | None) -> None:
+    text = f"{setting}\n{oom('2,4,2304,2304', 'unet/down0_attn/MatMul')}"
+    actions = [each.remedy for each in explained(text).actions]
+    of_setting = next((each for each in actions if each.slug == "lower-setting"), None)
+    assert (of_setting is not None) is (told is not None)
+    if told and of_setting:
+        assert actions[0] is of_setting and told in of_setting.text
+        assert "smaller-input" not in {each.slug for each in actions}
+
+
+def test_scores_of_the_next_map_are_left() -> None:
+    text = f"attn_res = [48, 24]\n{oom('2,4,2304,2304', 'unet/down0_attn/MatMul')}"
+    need = 2 * 4 * 2304 * 2304 * 4
+    assert explained(text).actions[0].remedy.saves_bytes == need - need // 16
