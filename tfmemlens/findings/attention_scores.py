@@ -83,7 +83,7 @@ def check(case: Case) -> Iterator[Finding]:
         shape = _scores(failed.shape) or _flattened_scores(failed)
         if shape is None or _is_feature_map(request, shape):
             continue
-        if layer_of_each_sample(request):
+        if layer_of_each_sample(request) or _is_product_with_itself(failed):
             continue
         of_attention = _speaks_of_attention(failed) or _is_attention_by_the_code(case, request)
         if not (of_attention or _held_scores(moment)):
@@ -448,6 +448,22 @@ def _is_any_product(failed: FailedRequest) -> bool:
 
 
 _NO_HEADS = 3
+
+
+def _is_product_with_itself(failed: FailedRequest) -> bool:
+    """Whether the line multiplies rows with themselves, and nothing on the way speaks of attention."""
+    words = " ".join(filter(None, (failed.node, failed.function, *(failed.keras_layer or ()))))
+    code = failed.source_text or ""
+    return bool(_OF_ITSELF.search(code)) and not _OF_ATTENTION.search(f"{words} {code}")
+
+
+_OF_ATTENTION = regex(r"(?i)att(?:entio)?n|(?:\b|_)att(?=\b|_|\d)|\bmha|softmax|transformer|scores|query")
+_OF_ITSELF = regex(
+    r"matmul\(\s*(?P<one>[\w.]{1,40})\s*,\s*(?:(?:[\w.]{1,40}\.)?transpose\(\s*(?P=one)\b"
+    r"|(?P=one)\s*,\s*(?:transpose_b|adjoint_b)\s*=\s*True)"
+    r"|(?<![\w.])(?P<other>[\w.]{1,40}) ?@ ?(?:(?:[\w.]{1,40}\.)?transpose\(\s*(?P=other)\b|(?P=other)\.T\b)"
+)
+"""Rows times themselves: similarities or distances of all pairs."""
 
 
 def _is_feature_map(request: Request, shape: tuple[int, ...]) -> bool:
