@@ -223,3 +223,20 @@ def test_how_much_smaller_a_sample_has_to_be(room: int, part: str, told: str) ->
     text = finding.remedies[0].text
     assert part in text and told in text
     assert not any(each.slug == "smaller-batch" for each in finding.remedies)
+
+
+@pytest.mark.parametrize(
+    ("shape", "node", "said"),
+    [
+        ("32,128,128", "net/wide_1/MatMul", True),  # inside a layer, at the stated batch
+        ("31,128,128", "net/wide_1/MatMul", False),
+        ("32,128", "net/wide_1/MatMul", False),
+        ("32,128,128", "MatMul", False),  # nobody's layer
+    ],
+)
+def test_what_fails_inside_a_layer_at_the_stated_batch(shape: str, node: str, said: bool) -> None:
+    finding = found(CODE + dump(64, 180, 150) + oom(shape, node))
+    assert (finding is not None) is said
+    if finding:
+        assert finding.because and "at a batch of 32 the outputs of the code's 3 layers" in finding.because
+        assert not any("makes what was requested" in each.fact for each in finding.evidence)

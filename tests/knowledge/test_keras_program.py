@@ -263,3 +263,54 @@ def test_one_element_is_taken_of_a_set(step: str) -> None:
     code = PIPELINE.replace("tf.data.make_one_shot_iterator(data).get_next()", step)
     code = code.format(types="(tf.float32, tf.int32)", shapes="((SIDE, SIDE, 3), ())", name="'a%s' % level")
     assert set(shapes(code)) == {"a0/conv", "a1/conv"}
+
+
+SEQUENCE = """
+import keras, numpy as np
+class Clouds(keras.utils.PyDataset):
+    def __init__(self, points=64, n=50):
+        self.x = np.random.normal(size=(n, points, 3)).astype("float32")
+        self.bs = 4
+    def __getitem__(self, i):
+        s = slice(i * self.bs, (i + 1) * self.bs)
+        return {returned}
+class Net(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.wide = keras.layers.Dense(16, name="wide")
+    def call(self, x):
+        {call}
+model = Net()
+model.fit({data}, epochs=2)
+"""
+
+
+@pytest.mark.parametrize(
+    ("returned", "data", "shape"),
+    [
+        ("self.x[s], self.y[s]", "Clouds(48)", (None, 48, 16)),
+        ("self.x[i * 4 : i * 4 + 4] * 2.0, 0", "Clouds()", (None, 64, 16)),
+        ("load(i), 0", "Clouds()", None),
+    ],
+)
+def test_a_batch_that_the_program_s_own_sequence_gives(
+    returned: str, data: str, shape: tuple[int | None, ...] | None
+) -> None:
+    code = SEQUENCE.format(returned=returned, data=data, call="return self.wide(x)")
+    assert shapes(code).get("wide") == shape
+
+
+@pytest.mark.parametrize(
+    ("picked", "shape"),
+    [
+        ("tf.gather(x, tf.math.top_k(d, k=5)[1], batch_dims=1)", (None, 64, 5, 16)),
+        ("tf.gather(x, tf.math.top_k(d, k=5)[1], axis=1, batch_dims=1)", (None, 64, 5, 16)),
+        ("tf.gather(x, tf.math.top_k(d, k=5)[1], batch_dims=4)", None),
+    ],
+)
+def test_neighbours_that_are_gathered_in_each_sample(
+    picked: str, shape: tuple[int | None, ...] | None
+) -> None:
+    call = f"d = tf.matmul(x, x, transpose_b=True)\n        return self.wide({picked})"
+    code = "import tensorflow as tf" + SEQUENCE.format(returned="self.x[s], 0", data="Clouds()", call=call)
+    assert shapes(code).get("wide") == shape

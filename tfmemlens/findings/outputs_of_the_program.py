@@ -47,7 +47,7 @@ def check(case: Case) -> Iterator[Finding]:
         made = outputs_of(case, moment, request)
         asked = next((each for each in made if each.asked), None)
         room = room_of(case, moment)
-        if asked is None or _needed(made) < max(_LEAST_BYTES, _LEAST_SHARE * room):
+        if not made or _needed(made) < max(_LEAST_BYTES, _LEAST_SHARE * room):
             continue
         if outweighed(case, request, made):
             continue  # that rule tells of weights
@@ -60,10 +60,10 @@ def _needed(made: list[CodeOutput]) -> int:
 
 
 def _finding(
-    case: Case, index: int, moment: Moment, asked: CodeOutput, made: list[CodeOutput], room: int
+    case: Case, index: int, moment: Moment, asked: CodeOutput | None, made: list[CodeOutput], room: int
 ) -> Finding:
     whole = sum(each.bytes for each in made)
-    batch, many = asked.shape[0], len(made)
+    batch, many = made[0].shape[0], len(made)
     most = enumerated([f"{each.name} {human(each.bytes)}" for each in made[:_NAMED]])
     of_all = (
         f"at a batch of {_told(case, moment, batch)} the outputs of the code's {many} layers, which"
@@ -82,8 +82,11 @@ def _finding(
         ),
         explains=min(whole, room) if room else whole,
         evidence=(
-            Evidence(
-                f"{asked.name} makes what was requested, {format_shape(asked.shape)}", asked.output.line
+            *(
+                Evidence(
+                    f"{each.name} makes what was requested, {format_shape(each.shape)}", each.output.line
+                )
+                for each in ([asked] if asked else [])
             ),
             *(
                 Evidence(f"{each.name}: {format_shape(each.shape)} = {human(each.bytes)}", each.output.line)
@@ -149,7 +152,7 @@ def _remedies(case: Case, moment: Moment, made: list[CodeOutput], whole: int) ->
 def _smaller_samples(case: Case, moment: Moment, made: list[CodeOutput], whole: int) -> Remedy | None:
     """Shorter sides of a sample, where a batch of one has no room; None where it may, or has no sides."""
     batch, room = remedies.batch_of(case, moment), room_of(case, moment)
-    asked = next(each for each in made if each.asked).shape
+    asked = next((each for each in made if each.asked), made[0]).shape
     sides = asked[1:-1]
     if not batch or not sides or min(sides) < _LEAST_SIDE:
         return None

@@ -76,6 +76,16 @@ def code_outputs(case: Case, shape: Sequence[int | None] | None) -> list[CodeOut
     return []
 
 
+def outputs_at(case: Case, batch: int) -> list[CodeOutput]:
+    """All outputs of the code's layers at a batch that the text states, the largest first; nothing where the
+    layers make their tensors again and again, or of no known size.
+    """
+    layers = _layers(case)
+    if any(each.turn != layers[0].turn or (each.making and not each.of_model) for each in layers):
+        return []  # several nets, or one that is called several times: nobody knows which
+    return sorted(_in_blocks([at_batch(each, batch) for each in layers]), key=lambda each: -each.bytes)
+
+
 def kernels_of(made: Sequence[CodeOutput]) -> list[tuple[CodeOutput, WeightSpec]]:
     """The weights of the layers that make these, the largest first; a layer that is called twice has its own
     once.

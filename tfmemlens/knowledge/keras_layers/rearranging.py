@@ -207,12 +207,16 @@ def _pad(call: LayerCall) -> LayerSpecs:
 
 def _take(call: LayerCall) -> LayerSpecs:
     source, picked = argument(call, 0, "params", "x"), argument(call, 1, "indices")
-    axis = argument(call, 2, "axis", default=0)
+    shared = argument(call, 4, "batch_dims", default=0)
+    axis = argument(call, 2, "axis", default=shared)
     if not isinstance(source, TensorType) or source.shape is None:
         raise UnsupportedLayer("it picks from a table that the file does not describe")
     shape = picked.shape if isinstance(picked, TensorType) else constant_shape(picked)
     axis = place_of(axis, len(source.shape))
-    return call.specs([*source.shape[:axis], *(shape or ()), *source.shape[axis + 1 :]], dtype=source.dtype)
+    if shared and not 0 < shared <= min(axis, len(shape or ())):
+        raise UnsupportedLayer("it picks for each of dimensions that it does not have")
+    rest = (shape or ())[shared:]
+    return call.specs([*source.shape[:axis], *rest, *source.shape[axis + 1 :]], dtype=source.dtype)
 
 
 def _one_hot(call: LayerCall) -> LayerSpecs:

@@ -14,7 +14,7 @@ _NUMBERS = (int, float)
 _SUMS: dict[str, Callable[[Any], Any]] = {"max": max, "min": min, "sum": sum}
 _ROUNDED: dict[str, Callable[[Any], Any]] = {"abs": abs, "round": round}
 FUNCTIONS = frozenset(
-    "range len int float str list tuple enumerate zip max min sum reversed sorted abs round".split()
+    "range len int float str list tuple enumerate zip max min sum reversed sorted abs round slice".split()
 )
 
 
@@ -29,6 +29,8 @@ def called(name: str, given: list[Any]) -> Any:
         return tuple(turns) if not turns[_MOST:] else UNKNOWN
     if name == "len":
         return _length(first)
+    if name == "slice":
+        return slice(*given) if 1 <= len(given) <= 3 else UNKNOWN
     if name in ("int", "float", "str", "abs", "round"):
         return _number(name, first)
     if name in _SUMS:

@@ -230,6 +230,8 @@ class Expressions:
             return value.get(key, UNKNOWN) if isinstance(key, PLAIN) else UNKNOWN
         if isinstance(value, tuple | list):
             return _part(value, key)
+        if isinstance(value, TensorType) and _is_open(key) and value.shape:
+            return TensorType((None, *value.shape[1:]), value.dtype)  # so many rows, whichever
         if isinstance(value, TensorType):
             return self.operation("getitem", [value, key])
         return UNKNOWN
@@ -261,6 +263,12 @@ class Expressions:
                 return UNKNOWN
             parts.append(str(value))
         return "".join(parts)[:MOST_ITEMS]
+
+
+def _is_open(key: Any) -> bool:
+    """Whether it is a slice of which an end is not known."""
+    ends = (key.start, key.stop, key.step) if isinstance(key, slice) else ()
+    return any(isinstance(end, Unknown) for end in ends)
 
 
 def elements(value: Any) -> Any:

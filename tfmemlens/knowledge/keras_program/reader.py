@@ -315,12 +315,22 @@ class ProgramReader(Interpreter):
             element = (
                 given.element[0] if isinstance(given.element, tuple) and given.element else given.element
             )
+        elif isinstance(given, Instance):
+            element = arrays.each_of(self._batch_of(given), arrays.open_batch)
         else:
             element = arrays.each_of(given, arrays.open_batch)
         if isinstance(model, Net) and model.outputs is not None:
             return UNKNOWN
         self.called(model, [element], {}, _NO_CALL)
         return UNKNOWN
+
+    def _batch_of(self, given: Instance) -> Any:
+        """The inputs of one batch of a Sequence or PyDataset that the program writes: what an index gives."""
+        member = given.of.member("__getitem__") if given.of else None
+        if member is None or not isinstance(member[0], Function):
+            return UNKNOWN
+        batch = self.run(bound(member[0], given, member[1]), [UNKNOWN], {})
+        return batch[0] if isinstance(batch, tuple | list) and batch else UNKNOWN
 
     def _flag(self, name: str, positional: list[Any], named: Names) -> Any:
         """`add_argument('--vocab', default=50000)` of a parser that the piece does not show."""
