@@ -228,10 +228,11 @@ def test_how_much_smaller_a_sample_has_to_be(room: int, part: str, told: str) ->
 @pytest.mark.parametrize(
     ("shape", "node", "said"),
     [
-        ("32,128,128", "net/wide_1/MatMul", True),  # inside a layer, at the stated batch
-        ("31,128,128", "net/wide_1/MatMul", False),
-        ("32,128", "net/wide_1/MatMul", False),
+        ("32,128,128", "net/wide/MatMul", True),  # inside a layer, at the stated batch
+        ("31,128,128", "net/wide/MatMul", False),
+        ("32,128", "net/wide/MatMul", False),
         ("32,128,128", "MatMul", False),  # nobody's layer
+        ("32,128,128", "net/other_1/MatMul", False),  # no layer of the program
     ],
 )
 def test_what_fails_inside_a_layer_at_the_stated_batch(shape: str, node: str, said: bool) -> None:

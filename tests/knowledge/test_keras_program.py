@@ -293,9 +293,7 @@ model.fit({data}, epochs=2)
         ("load(i), 0", "Clouds()", None),
     ],
 )
-def test_a_batch_that_the_program_s_own_sequence_gives(
-    returned: str, data: str, shape: tuple[int | None, ...] | None
-) -> None:
+def test_a_batch_that_the_program_s_own_sequence_gives(returned: str, data: str, shape: Shape | None) -> None:
     code = SEQUENCE.format(returned=returned, data=data, call="return self.wide(x)")
     assert shapes(code).get("wide") == shape
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tfmemlens.findings.support.program_lines import batch_by_name
+from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import tensor_bytes
@@ -53,10 +54,10 @@ def code_outputs(case: Case, shape: Sequence[int | None] | None) -> list[CodeOut
     is a program.
     """
     told = case.capture.surroundings
-    program, setting = told.program(), told.setting("batch_size")
+    program = told.program()
     if not program or not shape or not all(shape):
         return []
-    stated = int(setting[0]) if setting and setting[0].isdigit() else batch_by_name(told)
+    stated = _stated_batch(told)
     if stated and not _is_batch(shape[0] or 0, stated):
         return []
     live = case.capture.live_model
@@ -76,14 +77,24 @@ def code_outputs(case: Case, shape: Sequence[int | None] | None) -> list[CodeOut
     return []
 
 
-def outputs_at(case: Case, batch: int) -> list[CodeOutput]:
-    """All outputs of the code's layers at a batch that the text states, the largest first; nothing where the
-    layers make their tensors again and again, or of no known size.
+def _stated_batch(told: Surroundings) -> int | None:
+    """The batch that the text sets."""
+    setting = told.setting("batch_size")
+    return int(setting[0]) if setting and setting[0].isdigit() else batch_by_name(told)
+
+
+def outputs_beside(case: Case, layer: str | None, first: int) -> list[CodeOutput]:
+    """All outputs of the code's layers, the largest first, where something inside one of them failed that has
+    as many rows as the batch that the text states; nothing where the layers make their tensors again and
+    again.
     """
-    layers = _layers(case)
+    layers = _layers(case) if layer and first == _stated_batch(case.capture.surroundings) else ()
+    names = {name for each in layers for name in (each.name, *each.blocks) if name}
+    if not layers or not layer or not names & set(layer.split("/")):
+        return []
     if any(each.turn != layers[0].turn or (each.making and not each.of_model) for each in layers):
         return []  # several nets, or one that is called several times: nobody knows which
-    return sorted(_in_blocks([at_batch(each, batch) for each in layers]), key=lambda each: -each.bytes)
+    return sorted(_in_blocks([at_batch(each, first) for each in layers]), key=lambda each: -each.bytes)
 
 
 def kernels_of(made: Sequence[CodeOutput]) -> list[tuple[CodeOutput, WeightSpec]]:

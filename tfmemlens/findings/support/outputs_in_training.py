@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tfmemlens.findings.support.code_outputs import CodeOutput, code_outputs, kernels_of, outputs_at
+from tfmemlens.findings.support.code_outputs import CodeOutput, code_outputs, kernels_of, outputs_beside
 from tfmemlens.findings.support.kept import records_gradients
 from tfmemlens.findings.support.kills import another_program
 from tfmemlens.findings.support.phase import other_than_training
 from tfmemlens.findings.support.program_lines import code_lines
-from tfmemlens.findings.support.remedies import batch_of
 from tfmemlens.findings.support.rows import all_in_use, attributed, device_limit
 from tfmemlens.findings.support.situation import TENSORFLOW, Situation, situation
 from tfmemlens.findings.support.trained_models import lines_that_keep_nothing
@@ -31,24 +30,21 @@ def outputs_of(case: Case, moment: Moment, request: Request, idle: bool = False)
         return []
     if run.framework != TENSORFLOW or not _trains(case, run) or other_than_training(case, request):
         return []
-    made = code_outputs(case, request.failed.shape) or _at_the_batch(case, moment, request)
+    made = code_outputs(case, request.failed.shape) or _of_an_inner_op(case, request)
     lines = lines_that_keep_nothing(case.capture.surroundings.program()) if made else ()
     if any(each.asked and each.output.line in lines for each in made):
         return []  # it failed where no backward pass follows
     return [each for each in made if idle or each.output.line not in lines]
 
 
-def _at_the_batch(case: Case, moment: Moment, request: Request) -> list[CodeOutput]:
-    """The same where a layer of the user's failed on something inside it, whose first side is the batch that
-    the text states.
-    """
-    shape, batch = request.failed.shape, batch_of(case, moment)
-    inner = shape is not None and len(shape) >= _INNER and request.owner.layer is not None
-    if not shape or not inner or batch is None or shape[0] != batch:
+def _of_an_inner_op(case: Case, request: Request) -> list[CodeOutput]:
+    """The same where a layer of the program's failed on something inside it that is no weight."""
+    shape = request.failed.shape
+    if not shape or len(shape) < _INNER or not shape[0]:
         return []
-    if any(shape == tuple(each.shape) for _, each in kernels_of(outputs_at(case, batch))):
-        return []
-    return outputs_at(case, batch)
+    made = outputs_beside(case, request.owner.layer, shape[0])
+    of_weights = any(shape == tuple(each.shape) for _, each in kernels_of(made))
+    return [] if of_weights else made
 
 
 _INNER = 3
