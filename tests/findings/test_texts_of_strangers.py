@@ -253,7 +253,7 @@ def test_a_kernel_without_type_or_op_is_a_weight() -> None:
     assert first(f"`Resource exhausted: {cut}[3, 3, 96, 192]`") == "see-device-users"
     host = f"ResourceExhaustedError: {cut}[5,5,128,256] and type float on {CPU} by"
     assert "Out of host RAM" in explained(host).verdict
-    assert first(host) == "smaller-model"
+    assert first(host) == "tell-which"
 
 
 def test_one_volume_is_cut_into_patches() -> None:

@@ -364,7 +364,8 @@ class _Levels(NamedTuple):
 
 
 _LISTED = regex(
-    r"(?i)\b(?P<name>\w*att\w*)[\"']?\s*(?:[=:]|,[^\n]{0,80}\bdefault\s*=)\s*[\[(](?P<sides>\d{1,4}(?:\s*,\s*\d{1,4})*)"
+    r"(?i)\b(?P<name>\w*att\w*)[\"']?\s*(?:[=:]|,[^\n]{0,80}\bdefault\s*=)\s*[\[(]"
+    r"(?P<sides>\d{1,4}(?:\s*,\s*\d{1,4})*)"
 )
 
 

@@ -124,7 +124,9 @@ def _of_two_causes(case: Case, moment: Moment, index: int, library: str) -> Find
         headline=what,
         because=what,
         evidence=(Evidence("the message", moment.request.failed.line),),
-        remedies=tuple(library_start.tell_apart(case, moment, library, handle)),
+        remedies=tuple(
+            library_start.tell_apart(case, moment, library, handle, room=_part_of_its_own(case) is not None)
+        ),
         moment=index,
         rules_out=("smaller-batch",) if handle else (),
     )

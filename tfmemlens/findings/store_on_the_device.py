@@ -49,8 +49,9 @@ def check(case: Case) -> Iterator[Finding]:
         rows, sample = shape[0], format_shape(shape[1:])
         held = alike(moment) - need
         sizes = in_words([each for each in named_sizes(shape, case.capture.surroundings) if not each.axis])
+        named = f" ({sizes})" if sizes else ""
         what = (
-            f"{place} makes a variable of {rows:,} rows{f' ({sizes})' if sizes else ''}, {sample}"
+            f"{place} makes a variable of {rows:,} rows{named}, {sample}"
             f" {request.failed.dtype or ''} each, whole and before anything is in it: a store of samples"
             " (replay memory, bank, cache)"
         )

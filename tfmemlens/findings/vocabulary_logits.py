@@ -169,8 +169,8 @@ def _of_decoding(
     line = told.shows("decoding")
     sizes = in_words([each for each in named_sizes(request.failed.shape, told) if not each.axis])
     named = f" ({sizes})" if sizes else ""
-    beams = any(_BEAMS.search(each.text) for each in (line, *code_lines(told)) if each)
-    whose = "a step of decoding" if line or beams else "this call, in a program that does not train,"
+    beams = _decodes(case, request) or any(_BEAMS.search(each.text) for each in code_lines(told))
+    whose = "a step of decoding" if beams else "this call, in a program that does not train,"
     what = (
         f"{whose} makes {words:,} logits for each of {positions:,} {'beams' if beams else 'positions'} at"
         f" once{named}: {human(need)} for one copy"

@@ -98,8 +98,12 @@ def _grows(case: Case) -> Line | None:
     return next((found[1] for found in settings if found and found[0].lower() in ("true", "1")), None)
 
 
-def tell_apart(case: Case, moment: Moment, library: str, handle: bool) -> Iterator[Remedy]:
-    """What decides between memory and versions, and what helps against each."""
+def tell_apart(
+    case: Case, moment: Moment, library: str, handle: bool, *, room: bool = False
+) -> Iterator[Remedy]:
+    """What decides between memory and versions, and what helps against each; `room` where the pool is given a
+    part that leaves room already.
+    """
     tellings = moment.incident.tellings if moment.incident else ()
     if not _is_logged(tellings):
         yield Remedy(
@@ -108,7 +112,7 @@ def tell_apart(case: Case, moment: Moment, library: str, handle: bool) -> Iterat
             " allocate` and `ran out of memory` of memory",
             slug="read-the-log",
         )
-    if not _grows(case):
+    if not _grows(case) and not room:
         yield Remedy(
             f"let {framework_name(case)} take memory as needed instead of all at start, for one run: where it"
             " fails all the same on a device that is empty before, it is not memory",

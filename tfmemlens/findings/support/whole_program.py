@@ -10,8 +10,9 @@ from tfmemlens.model.program import Program
 from tfmemlens.patterns import regex
 
 _LEARNS = regex(
-    r"(?i)gradient|\Agrads?\Z|minimi[sz]e|optimi[sz]er|\Aoptax\Z|\A(?:adam\w*|sgd|rmsprop|adagrad)\Z|\Afit|train(?!ing\Z|able)"
-    r"|backward|\Avjp\Z|\Ajvp\Z|jacobian|\Ajac(?:fwd|rev)\Z|hessian|estimator|\Alearn|l-?bfgs|\Aeval\Z|\Aexec\Z"
+    r"(?i)gradient|\Agrads?\Z|minimi[sz]e|optimi[sz]er|\Aoptax\Z|\A(?:adam\w*|sgd|rmsprop|adagrad)\Z|\Afit"
+    r"|train(?!ing\Z|able)|backward|\Avjp\Z|\Ajvp\Z|jacobian|\Ajac(?:fwd|rev)\Z|hessian|estimator|\Alearn"
+    r"|l-?bfgs|\Aeval\Z|\Aexec\Z"
 )
 """Names of what takes gradients or trains; what runs text may do anything."""
 _PACKAGES = frozenset(

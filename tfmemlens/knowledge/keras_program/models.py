@@ -107,7 +107,7 @@ class _Models(ProgramReader):
     def method(self, value: Any, name: str, positional: list[Any], named: Names) -> Any:
         """What `model.add` makes is the model's, and what stands behind `list.append` that of its model."""
         made = super().method(value, name, positional, named)
-        owner = value if name == "add" else next(iter(positional), None) if name == "append" else None
+        owner = {"add": value, "append": next(iter(positional), None)}.get(name)
         if isinstance(owner, Net):
             self._owns(owner)
         return made
