@@ -241,3 +241,9 @@ def test_what_fails_inside_a_layer_at_the_stated_batch(shape: str, node: str, sa
     if finding:
         assert finding.because and "at a batch of 32 the outputs of the code's 3 layers" in finding.because
         assert not any("makes what was requested" in each.fact for each in finding.evidence)
+
+
+@pytest.mark.parametrize(("samples", "said"), [(2000, True), (10_000, False)])
+def test_a_whole_set_of_images_is_no_batch_of_a_training(samples: int, said: bool) -> None:
+    code = CODE.replace("batch_size=32", "").replace("128, 128", "16, 16")
+    assert (found(code + oom(f"{samples},16,16,64")) is not None) is said

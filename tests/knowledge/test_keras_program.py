@@ -312,3 +312,46 @@ def test_neighbours_that_are_gathered_in_each_sample(
     call = f"d = tf.matmul(x, x, transpose_b=True)\n        return self.wide({picked})"
     code = "import tensorflow as tf" + SEQUENCE.format(returned="self.x[s], 0", data="Clouds()", call=call)
     assert shapes(code).get("wide") == shape
+
+
+FED = """
+import json, os
+import numpy as np
+import tensorflow as tf
+from types import SimpleNamespace
+defaults = dict(side=32, width=8)
+cfg = {{**defaults, **json.loads(text)}}
+args = SimpleNamespace(many=int(os.environ.get("MANY", 6)))
+rng = np.random.RandomState(0)
+net = tf.keras.Sequential([tf.keras.layers.Dense(cfg["width"], name="wide")])
+{feeding}
+"""
+
+
+@pytest.mark.parametrize(
+    ("feeding", "shape"),
+    [
+        ("net(tf.zeros([4, args.many]))", (4, 8)),
+        ("net(tf.zeros([4, 16])[..., None])", (4, 16, 8)),
+        ("net(tf.cast(rng.rand(4, 16) > 0.5, tf.float32))", (4, 8)),
+        ("net(tf.nn.avg_pool2d(tf.zeros([4, cfg['side'], 32, 3]), 2, 2, 'VALID'))", (4, 16, 16, 8)),
+        ("net(tf.nn.max_pool(tf.zeros([4, 32, 32, 3]), [1, 4, 4, 1], [1, 4, 4, 1], 'SAME'))", (4, 8, 8, 8)),
+        ("net(tf.nn.depth_to_space(tf.zeros([4, 8, 8, 12]), 2))", (4, 16, 16, 8)),
+        ("net(tf.nn.space_to_depth(tf.zeros([4, 8, 8, 3]), 2))", (4, 4, 4, 8)),
+        ("net(tf.math.unsorted_segment_sum(tf.zeros([90, 7]), rng.randint(0, 20, 90), 20))", (20, 8)),
+        ("net(tf.reshape(tf.range(24), [4, 6]))", (4, 8)),
+        ("net(tf.get_variable('table', [50, 7]))", (50, 8)),
+        ("net(rng.zipf(1.3, (5, 7)) % 4)", (5, 8)),
+        (
+            "draw = lambda i: tf.random.stateless_uniform([9, 7], [i, 1])\n"
+            "ds = tf.data.Dataset.range(90).map(draw).batch(4)\n"
+            "for step, x in enumerate(ds):\n    net(x)",
+            (None, 9, 8),
+        ),
+        ("def parts():\n    for k in range(9):\n        yield np.zeros((5, 7)), k\n"
+         "for at, (x, k) in enumerate(parts()):\n    net(x)", (5, 8)),
+        ("def parts():\n    return np.zeros((5, 7))\nfor at, x in enumerate(parts()):\n    net(x)", None),
+    ],
+)  # fmt: skip
+def test_what_programs_feed_their_nets(feeding: str, shape: Shape | None) -> None:
+    assert shapes(FED.format(feeding=feeding)).get("wide") == shape

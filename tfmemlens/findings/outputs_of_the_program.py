@@ -35,6 +35,7 @@ BASIS = Basis.SHAPE
 EXPLAINS = "the layers' outputs, at most the limit"
 
 _LEAST_SHARE, _LEAST_BYTES = 0.4, 16 * MIB
+_OF_IMAGES, _MOST_IMAGES = 4, 2048
 _LARGE = 0.15
 """Of all outputs: a layer that makes so much is worth changing by itself."""
 _NAMED = 2
@@ -49,6 +50,9 @@ def check(case: Case) -> Iterator[Finding]:
         room = room_of(case, moment)
         if not made or _needed(made) < max(_LEAST_BYTES, _LEAST_SHARE * room):
             continue
+        shape = (asked or made[0]).shape
+        if len(shape) >= _OF_IMAGES and shape[0] > _MOST_IMAGES:
+            continue  # a whole set: nobody trains on so many images at once
         if outweighed(case, request, made):
             continue  # that rule tells of weights
         yield _finding(case, index, moment, asked, made, room)

@@ -143,6 +143,23 @@ def _resize(call: LayerCall) -> LayerSpecs:
     return call.specs([*call.sides(3)[:-3], height, width, call.shape[-1]], dtype="float32")
 
 
+def _depth_to_space(call: LayerCall) -> LayerSpecs:
+    """Channels become positions; of its inverse positions become channels."""
+    block = whole(needed(call, 1, "block_size"), "block_size")
+    first, height, width, channels = call.sides(4)[-4:]
+    if height is None or width is None or channels is None:
+        raise UnsupportedLayer("a side that it moves is open")
+    if name_of(call) == "spacetodepth":
+        return call.specs([first, height // block, width // block, channels * block**2], dtype=dtype_of(call))
+    return call.specs([first, height * block, width * block, channels // block**2], dtype=dtype_of(call))
+
+
+def _segments(call: LayerCall) -> LayerSpecs:
+    """One row for each of so many segments."""
+    count = whole(needed(call, 2, "num_segments"), "num_segments")
+    return call.specs([count, *call.shape[1:]], dtype=dtype_of(call))
+
+
 def _top_k(call: LayerCall) -> LayerSpecs:
     shape = (*call.sides(1)[:-1], whole(argument(call, 1, "k", default=1), "k"))
     return LayerSpecs((TensorType(shape, dtype_of(call)), TensorType(shape, "int32")))
@@ -161,6 +178,8 @@ _OPS: dict[str, Rule] = {
     "cast": _cast,
     "shape": _shape,
     "topk": _top_k,
+    **dict.fromkeys(("depthtospace", "spacetodepth"), _depth_to_space),
+    **dict.fromkeys([f"unsortedsegment{kind}" for kind in ("sum", "max", "min", "mean", "prod")], _segments),
 }
 
 

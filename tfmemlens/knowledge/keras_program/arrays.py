@@ -10,10 +10,13 @@ from tfmemlens.model.tensor import TensorType
 
 _FILLED = frozenset(
     "zeros ones empty full random standard_normal random_sample"
-    " truncated_normal random_normal random_uniform".split()
+    " truncated_normal random_normal random_uniform stateless_uniform stateless_normal"
+    " stateless_truncated_normal".split()
 )
 _DIMENSIONS = frozenset(("rand", "randn"))
-_DRAWN = frozenset("normal uniform randint integers choice poisson exponential beta binomial".split())
+_DRAWN = frozenset(
+    "normal uniform randint integers choice poisson exponential beta binomial zipf geometric laplace".split()
+)
 _ALIKE = frozenset(
     "zeros_like ones_like empty_like full_like array asarray constant convert_to_tensor Variable".split()
 )
@@ -40,13 +43,19 @@ def made(path: str, given: list[Any], named: Names) -> Any:
         return _known_data(path)
     if name == "TensorSpec":
         return tensor(shape if shape is not None else (given or [UNKNOWN])[0], dtype)
+    if name == "get_variable":
+        return tensor(given[1] if shape is None and len(given) > 1 else shape, dtype)
+    if name in ("range", "arange") and "." in path and "Dataset" not in path and 1 <= len(given) <= 2:
+        first, last = (0, given[0]) if len(given) == 1 else given
+        whole = isinstance(first, int) and isinstance(last, int) and last > first
+        return tensor((last - first,), "int32") if whole else UNKNOWN
     if name in _DIMENSIONS:
         return tensor(tuple(given), dtype)
     if name in _FILLED:
         return tensor(given[0] if shape is None and given else shape, dtype)
     if name in _DRAWN:
         at = 2 if path.startswith(_OF_NUMPY) or "numpy" in path else 0
-        if name in ("poisson", "exponential", "choice"):
+        if name in ("poisson", "exponential", "choice", "zipf", "geometric"):
             at = 1
         return tensor(given[at] if shape is None and len(given) > at else shape, dtype)
     if name in _ALIKE and given:
@@ -54,6 +63,8 @@ def made(path: str, given: list[Any], named: Names) -> Any:
     if name in ("from_tensor_slices", "from_tensors"):
         element = given[0] if given else named.get("tensors", UNKNOWN)
         return DataSet(each_of(element, _first_gone) if name == "from_tensor_slices" else element)
+    if path.endswith("Dataset.range"):
+        return DataSet(TensorType((), "int64"))
     if name == "from_generator":
         return DataSet(named["output_signature"] if "output_signature" in named else _of_shapes(given, named))
     if name in _ITERATORS and given and isinstance(given[0], DataSet):

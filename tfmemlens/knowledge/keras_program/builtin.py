@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tfmemlens.knowledge.keras_program.values import UNKNOWN
+from tfmemlens.knowledge.keras_program.values import UNKNOWN, DataSet
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.patterns import regex
 
@@ -29,6 +29,8 @@ def called(name: str, given: list[Any]) -> Any:
         return tuple(turns) if not turns[_MOST:] else UNKNOWN
     if name == "len":
         return _length(first)
+    if any(isinstance(each, DataSet) for each in given):
+        return _of_sets(name, given)
     if name == "slice":
         return slice(*given) if 1 <= len(given) <= 3 else UNKNOWN
     if name in ("int", "float", "str", "abs", "round"):
@@ -50,6 +52,14 @@ def called(name: str, given: list[Any]) -> Any:
     if name == "sorted":
         return sorted(first) if all(isinstance(each, _NUMBERS) for each in first) else UNKNOWN
     return tuple(first) if name == "tuple" else list(first)
+
+
+def _of_sets(name: str, given: list[Any]) -> Any:
+    """A data set that is gone through with others, or with numbers."""
+    elements = [each.element if isinstance(each, DataSet) else UNKNOWN for each in given]
+    if name == "enumerate":
+        return DataSet((UNKNOWN, elements[0]))
+    return DataSet(tuple(elements)) if name == "zip" else UNKNOWN
 
 
 def _length(value: Any) -> Any:

@@ -37,7 +37,18 @@ _OPS = {
     ast.Mult: "multiply",
     ast.Div: "divide",
     ast.Pow: "power",
+    ast.Mod: "mod",
+    ast.FloorDiv: "floor_divide",
     ast.MatMult: "matmul",
+}
+
+_COMPARISONS = {
+    ast.Eq: "equal",
+    ast.NotEq: "not_equal",
+    ast.Gt: "greater",
+    ast.GtE: "greater_equal",
+    ast.Lt: "less",
+    ast.LtE: "less_equal",
 }
 
 
@@ -65,6 +76,10 @@ class Expressions:
         """Bind a name, an attribute, an item or several."""
         raise NotImplementedError
 
+    def yielded(self, value: Any) -> None:
+        """A generator gives a value."""
+        raise NotImplementedError
+
     def step(self) -> None:
         """Count one more thing that is followed. Raises TooLong."""
         self.steps += 1
@@ -83,9 +98,7 @@ class Expressions:
         if isinstance(node, ast.Tuple | ast.List):
             return self._sequence(node)
         if isinstance(node, ast.Dict):
-            keys = [self.value(key) if key else UNKNOWN for key in node.keys]
-            values = [self.value(each) for each in node.values]
-            return {key: each for key, each in zip(keys, values, strict=True) if isinstance(key, PLAIN)}
+            return self._dictionary(node)
         if isinstance(node, ast.BinOp):
             return self.binary(node.op, self.value(node.left), self.value(node.right))
         if isinstance(node, ast.UnaryOp):
@@ -110,6 +123,9 @@ class Expressions:
             return self._comprehension(node)
         if isinstance(node, ast.JoinedStr):
             return self._formatted(node)
+        if isinstance(node, ast.Yield):
+            self.yielded(self.value(node.value))
+            return UNKNOWN
         if isinstance(node, ast.NamedExpr):
             value = self.value(node.value)
             self.assign(node.target, value)
@@ -126,7 +142,8 @@ class Expressions:
     def _attribute(self, value: Any, name: str) -> Any:
         if isinstance(value, External):
             setting = self.frames[0].get(name)
-            plain = isinstance(setting, int | str) and "." not in value.path  # `args.vocab`, `FLAGS.dim`
+            of_flags = "." not in value.path or value.path.endswith("flags.FLAGS")
+            plain = isinstance(setting, int | str) and of_flags  # `args.vocab`, `FLAGS.dim`
             return setting if plain else External(f"{value.path}.{name}")
         if isinstance(value, Instance):
             if name in value.attributes:
@@ -149,6 +166,18 @@ class Expressions:
         if isinstance(value, Net) and name in ("output", "outputs", "input", "inputs"):
             return value.outputs if name.startswith("output") else value.inputs
         return Method(value, name)
+
+    def _dictionary(self, node: ast.Dict) -> dict[Any, Any]:
+        """Entries of plain keys; of what is spread into it and not known, none."""
+        made: dict[Any, Any] = {}
+        for at, each in zip(node.keys, node.values, strict=True):
+            value = self.value(each)
+            key = self.value(at) if at else UNKNOWN
+            if at is None and isinstance(value, dict):
+                made.update(value)
+            elif isinstance(key, PLAIN):
+                made[key] = value
+        return made
 
     def _sequence(self, node: ast.Tuple | ast.List) -> Any:
         items: list[Any] = []
@@ -184,6 +213,9 @@ class Expressions:
         if len(node.ops) > 1:
             return UNKNOWN
         op = node.ops[0]
+        if isinstance(left, TensorType) or isinstance(right, TensorType):
+            name = _COMPARISONS.get(type(op))
+            return self.operation(name, [left, right]) if name else UNKNOWN
         of_none = isinstance(op, ast.Is | ast.IsNot) and (left is None or right is None)
         if of_none and not isinstance(left, Unknown) and not isinstance(right, Unknown):
             return (left is right) == isinstance(op, ast.Is)

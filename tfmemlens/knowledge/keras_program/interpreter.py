@@ -61,6 +61,8 @@ class Interpreter(Expressions):
         super().__init__()
         self.depth = 0
         self.scopes: list[str] = []
+        self._generators: list[Any] = []
+        """What each generator that is being followed gave first."""
         self.followed: set[int] = set()
         """Identities of the functions' trees that were followed."""
 
@@ -278,11 +280,28 @@ class Interpreter(Expressions):
         with self._within(function, self._bind(function, positional, named)):
             if isinstance(function.node, ast.Lambda):
                 return self.value(function.node.body)
+            if _yields(function.node):
+                return self._generated(function.node.body)
             try:
                 self.body(function.node.body)
             except _Returned as end:
                 return end.value
         return None
+
+    def yielded(self, value: Any) -> None:
+        """The first value of a generator stands for all."""
+        if self._generators and self._generators[-1] is UNKNOWN:
+            self._generators[-1] = value
+
+    def _generated(self, body: Sequence[ast.stmt]) -> DataSet:
+        """What a generator of the program gives, one by one."""
+        self._generators.append(UNKNOWN)
+        try:
+            with suppress(_Returned):
+                self.body(body)
+        finally:
+            element = self._generators.pop()
+        return DataSet(element)
 
     @contextmanager
     def _within(self, function: Function, names: Names) -> Iterator[None]:
@@ -319,6 +338,18 @@ class Interpreter(Expressions):
         if given.kwarg:
             names[given.kwarg.arg] = rest
         return names
+
+
+def _yields(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether it is a generator; what functions inside it yield is theirs."""
+    waiting: list[ast.AST] = [*function.body]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Yield):
+            return True
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            waiting += ast.iter_child_nodes(node)
+    return False
 
 
 def _parts(value: Any, targets: Sequence[ast.expr]) -> Sequence[Any]:

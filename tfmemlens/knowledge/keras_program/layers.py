@@ -124,7 +124,7 @@ def _plain(value: Any) -> Any:
         return [_plain(each) for each in value]
     return (
         value
-        if isinstance(value, TensorType | int | float | str | bool | slice) or value is None
+        if isinstance(value, TensorType | int | float | str | bool | slice) or value in (None, Ellipsis)
         else UNKNOWN
     )
 
@@ -141,6 +141,12 @@ def operation(name: str, given: Sequence[Any], named: Mapping[str, Any]) -> Any:
         given = known * 2 if len(known) == 1 else given
     if name == "reshape":
         given = [_open_sides(each) for each in given]
+    if name == "cast":
+        given = [each.path.rpartition(".")[2] if isinstance(each, External) else each for each in given]
+        named = {
+            key: each.path.rpartition(".")[2] if isinstance(each, External) else each
+            for key, each in named.items()
+        }
     arguments = {str(at): _plain(each) for at, each in enumerate(given)}
     arguments |= {key: _plain(each) for key, each in named.items() if key != "name"}
     if any(_holds_unknown(each) for each in arguments.values()):

@@ -133,6 +133,14 @@ class ProgramReader(Interpreter):
             return positional[0]
         if name == "ArgumentParser":
             return Instance(None)
+        if path in ("os.environ.get", "os.getenv", "environ.get", "getenv"):
+            return positional[1] if len(positional) > 1 else UNKNOWN
+        if path == "dict" and not positional:
+            return dict(named)
+        if path == "vars" and positional and isinstance(positional[0], Instance):
+            return dict(positional[0].attributes)
+        if name in ("SimpleNamespace", "Namespace") and not positional:
+            return Instance(UserClass(name, {}), dict(named))
         if name in _FLAGS and "." in path:
             return self._flag(name, positional, named)
         if made := layers.made(path, positional, named, node):
@@ -143,6 +151,8 @@ class ProgramReader(Interpreter):
             return self.applied(of_function[0], [of_function[1]], {})
         if path in ("tf.nn.conv2d", "tensorflow.nn.conv2d"):
             return self._convolved(positional, named, node)
+        if name in _POOLS and path.startswith(("tf.nn.", "tensorflow.nn.")):
+            return self._pooled(name, positional, named, node)
         array = arrays.made(path, positional, named)
         if array is not UNKNOWN:
             return self._bound(array) if name in ("TensorSpec", "from_generator") else array
@@ -360,6 +370,26 @@ class ProgramReader(Interpreter):
             "name": named.get("name"),
         }
         return self.applied(Layer("Conv2D", config, node), [told.get("input", UNKNOWN)], {})
+
+    def _pooled(self, name: str, positional: list[Any], named: Names, node: ast.Call) -> Any:
+        """`tf.nn.max_pool2d(x, ksize, strides, padding)`."""
+        told = dict(zip(("input", "ksize", "strides", "padding"), positional, strict=False)) | named
+        size, strides = (_inner(told.get(each)) for each in ("ksize", "strides"))
+        config = {"pool_size": size, "strides": strides, "padding": told.get("padding", "VALID")}
+        return self.applied(Layer(_POOLS[name], config, node), [told.get("input", UNKNOWN)], {})
+
+
+_POOLS = {
+    "max_pool2d": "MaxPooling2D",
+    "avg_pool2d": "AveragePooling2D",
+    "max_pool": "MaxPooling2D",
+    "avg_pool": "AveragePooling2D",
+}
+
+
+def _inner(value: Any) -> Any:
+    """The two sides of `[1, 2, 2, 1]`."""
+    return tuple(value[1:3]) if isinstance(value, tuple | list) and len(value) == 4 else value
 
 
 def _shape_of(name: str, given: list[Any]) -> list[Any]:
