@@ -92,6 +92,7 @@ NAMED = "hot = tf.one_hot(gold, F.words)"
         ),
         (NAMED, "tf.losses.softmax_cross_entropy(hot, guess, label_smoothing=0.1)", 36000, True),
         ("x = 1", "tf.losses.softmax_cross_entropy(tf.one_hot(gold, F.words), guess)", 36000, True),
+        (NAMED, "tf.losses.softmax_cross_entropy(hot, guess, label_smoothing=F.eps)", 36000, True),
         ("x = 1", "tf.losses.softmax_cross_entropy(tf.one_hot(gold, depth=36000), guess)", 36000, True),
         (NAMED, "tf.losses.softmax_cross_entropy(hot, guess)", 30000, False),  # another vocabulary's
         ("hot = tf.one_hot(gold, 12)", "tf.losses.softmax_cross_entropy(hot, guess)", 36000, False),

@@ -264,7 +264,7 @@ def _chunks(moment: Moment, request: Request, keeping: Kept) -> tuple[str, int |
 
 
 _SEVERAL = regex(r"[\[({]")
-"""What is kept of a turn is a list, a tuple or a dictionary: an entry of it may have blocks of several sizes."""
+"""What is kept of a turn is a list, a tuple or a dictionary: it may have blocks of several sizes."""
 
 
 def _of_one_turn(moment: Moment, many: int, size: int) -> list[Allocation]:

@@ -102,8 +102,11 @@ def _is_compared(function: ast.FunctionDef, call: ast.Call) -> bool:
 
 def _given(call: ast.Call) -> list[ast.expr]:
     """What a loss compares with: its labels where they are named, else all but its logits."""
-    labels = [word.value for word in call.keywords if "label" in (word.arg or "") or word.arg == "y_true"]
-    return [value for value in labels if not isinstance(value, ast.Constant)] or call.args[:2]
+    labels = [word.value for word in call.keywords if word.arg in _LABELS]
+    return labels or call.args[:2]
+
+
+_LABELS = frozenset({"labels", "onehot_labels", "y_true", "target", "targets"})
 
 
 def _unmultiplied(value: ast.AST) -> Iterator[ast.AST]:
