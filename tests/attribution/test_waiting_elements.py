@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.findings.test_chunks_without_names import MIB, chunks, explained, failing
+from tests.findings.logs import MIB
+from tests.findings.test_chunks_without_names import chunks, explained, failing
 
 BRIGHT = "ArithmeticOptimizer/AddOpsRewrite_adjust_brightness"
 
