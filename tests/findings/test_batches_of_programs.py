@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace as Made
+from typing import Any
+
 import pytest
 
 from tests.findings.logs import oom
+from tests.findings.test_rows_of_derivatives import told
 from tfmemlens import pipeline
 from tfmemlens.findings.support import remedies
 
@@ -84,3 +88,20 @@ def test_a_batch_of_the_program_goes_before_what_leads_the_shape(code: str, shap
     moment = case.moments[0]
     assert moment.request and moment.request.batch == int(shape.partition(",")[0])
     assert remedies.batch_of(case, moment) == batch
+
+
+@pytest.mark.parametrize(
+    ("length", "rows", "batch"),
+    [
+        (40, 1920, 48),
+        (40, 1200, None),  # the run was told another batch
+        (41, 1920, None),
+        (40, 48, None),
+    ],
+)
+def test_a_flags_batch_times_its_length_leads_the_rows(length: int, rows: int, batch: int | None) -> None:
+    flags = f'flags.DEFINE_integer("batch_size", 48, "")\nflags.DEFINE_integer("longest", {length}, "")\n'
+    moment = pipeline.explain(f"{oom(f'{rows},36000', 'decoder/MatMul')}\n").case.moments[0]
+    assert moment.request is not None
+    case: Any = Made(capture=Made(surroundings=told(flags)))
+    assert remedies._batch_by_default(case, moment.request) == batch

@@ -266,6 +266,72 @@ def test_blocks_are_no_entries_of_a_list_that_never_has_as_many(ends: str, accus
     assert bool(finding and "`steps`" in finding.headline) == accused
 
 
+TOWER = """
+class Tower(keras.Model):
+    def stages(self, x):
+        maps = []
+        for {over}:
+            x = part(x)
+            maps.append(x)
+        {ends}
+    def call(self, x):
+        return self.stages(x)
+class Watch:
+    def __init__(self):
+        self.seen = []
+    def note(self, maps):
+        self.seen.append([tf.nn.relu(each) for each in maps])
+"""
+
+
+@pytest.mark.parametrize(
+    ("over", "ends", "method", "lists"),
+    [
+        ("part in self.parts", "return maps", "call", ["self.seen"]),
+        ("at, part in enumerate(self.parts)", "return x, maps", "call", ["self.seen"]),
+        ("at in range(len(self.parts))", "return maps", "call", ["self.seen"]),
+        ("at in range(self.turns)", "return maps", "call", ["maps", "self.seen"]),
+        ("part in self.parts", "self.maps = maps", "call", ["maps", "self.seen"]),
+        ("part in self.parts", "return maps", "compare", ["maps", "self.seen"]),  # no pass of a layer
+    ],
+)
+def test_a_list_of_a_networks_parts_goes_with_its_pass(over: str, ends: str, method: str, lists: list[str]):
+    code = TOWER.format(over=over, ends=ends).replace("def call", f"def {method}")
+    assert [each.container for each in of(code)] == lists
+
+
+SIZES = """
+{code}
+100 Chunks of size 256 totalling 25.0KiB
+{many} Chunks of size {size} totalling {all:.2f}MiB
+12 Chunks of size 6291456 totalling 72.00MiB
+Sum Total of in-use chunks: 120.00MiB
+OOM when allocating tensor with shape[16,60,128] and type float on \
+/job:localhost/replica:0/task:0/device:CPU:0 by allocator bfc_cpu_allocator_for_gpu
+"""
+
+
+@pytest.mark.parametrize(
+    ("many", "size", "kept", "told"),
+    [
+        (14, 3 * MIB, "[tf.nn.relu(each) for each in maps]", True),
+        (8, 3 * MIB, "(maps[0], maps[1])", True),
+        (7, 3 * MIB, "(maps[0], maps[1])", False),  # too few
+        (25, 2 * MIB, "(maps[0], maps[1])", False),  # twice as many are of something else
+        (14, 3 * MIB, "tf.nn.relu(maps)", False),  # one tensor a turn
+        (14, MIB - 256, "(maps[0], maps[1])", False),
+    ],
+)
+def test_several_results_of_a_turn_have_blocks_of_several_sizes(many: int, size: int, kept: str, told: bool):
+    code = TOWER.replace("[tf.nn.relu(each) for each in maps]", kept).format(
+        over="part in self.parts", ends="return x"
+    )
+    finding = found(SIZES.format(code=code, many=many, size=size, all=many * size / MIB))
+    assert finding and "`self.seen`" in finding.headline and "12 blocks of 6.00 MiB" in finding.headline
+    assert (f"6.00 MiB, {many} of" in finding.headline) is told
+    assert finding.explains == 72 * MIB + (many * size if told else 0)
+
+
 EPOCHS = """\
 class Mean(keras.callbacks.Callback):
     def __init__(self):

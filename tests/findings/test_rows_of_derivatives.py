@@ -70,3 +70,43 @@ def test_one_hot_targets_are_those_of_a_loss_over_classes(name: str, of: str, id
     case: Any = Made(capture=Made(surroundings=told(LOSS.format(name=name, of=of))))
     found = targets_made_dense(case)
     assert (found and found[1:]) == (ids and (ids, False))
+
+
+GRAPH = """
+flags.DEFINE_integer("words", 36000, "words")
+def training(gold, guess):
+    {line}
+    return {loss}
+"""
+NAMED = "hot = tf.one_hot(gold, F.words)"
+
+
+@pytest.mark.parametrize(
+    ("line", "loss", "classes", "dense"),
+    [
+        (
+            NAMED,
+            "tf.nn.softmax_cross_entropy_with_logits_v2(labels=tf.stop_gradient(hot), logits=guess)",
+            36000,
+            True,
+        ),
+        (NAMED, "tf.losses.softmax_cross_entropy(hot, guess, label_smoothing=0.1)", 36000, True),
+        ("x = 1", "tf.losses.softmax_cross_entropy(tf.one_hot(gold, F.words), guess)", 36000, True),
+        (NAMED, "tf.losses.softmax_cross_entropy(hot, guess, label_smoothing=F.eps)", 36000, True),
+        ("x = 1", "tf.losses.softmax_cross_entropy(tf.one_hot(gold, depth=36000), guess)", 36000, True),
+        (NAMED, "tf.losses.softmax_cross_entropy(hot, guess)", 30000, False),  # another vocabulary's
+        ("hot = tf.one_hot(gold, 12)", "tf.losses.softmax_cross_entropy(hot, guess)", 36000, False),
+        (NAMED, "tf.losses.softmax_cross_entropy(gold, tf.matmul(hot, t)) + f(gold)", 36000, False),
+        (NAMED, "tf.losses.sparse_softmax_cross_entropy(gold, guess) + f(hot)", 36000, False),
+        (
+            NAMED,
+            "tf.losses.softmax_cross_entropy(onehot_labels=gold, logits=tf.matmul(hot, t))",
+            36000,
+            False,
+        ),
+    ],
+)
+def test_what_a_dense_loss_is_given_is_made_dense(line: str, loss: str, classes: int, dense: bool):
+    case: Any = Made(capture=Made(surroundings=told(GRAPH.format(line=line, loss=loss))))
+    found = targets_made_dense(case, classes)
+    assert (found and found[1:]) == (("gold", "smooth" in loss) if dense else None)

@@ -423,6 +423,9 @@ def test_a_line_that_adds_to_a_list(code: str | None, name: str) -> None:
         ("queue = tf.concat([queue, x], axis=0)", (4, 8, 8, 3), "queue"),
         ("queue = tf.concat([queue, x], axis=-1)", (4, 8), None),
         ("y = tf.concat([queue, x], 0)", (4, 8), None),
+        ("queue = x if queue is None else tf.concat([queue, x], 0)", (4, 8), "queue"),
+        ("queue = x if first else tf.concat([x, y], 0)", (4, 8), None),
+        ("queue = x if queue is None else tf.concat([queue, x], 0)[-64:]", (4, 8), None),
         (None, (4, 8), None),
     ],
 )

@@ -67,6 +67,14 @@ def test_the_user_s_code_is_kept_and_a_library_s_is_not() -> None:
     assert [line.text.strip() for line in code] == ["y = f(x)", "----> 2 w = k(z)", "@jax.jit"]
 
 
+def test_what_python_warns_of_is_no_code() -> None:
+    warned = (
+        "/env/lib/python3.12/site-packages/net/fit.py:74: UserWarning: mix it before (via `.shuffle(size)`)."
+    )
+    code = collected(f"{warned}\ndata = data.shuffle(size)\n").code
+    assert [line.text for line in code] == ["data = data.shuffle(size)"]
+
+
 def test_no_more_is_kept_than_a_text_can_need() -> None:
     quoted = collected("\n".join(f"x{number} = f({number}00)" for number in range(2000)))
     assert len(quoted.code) == 300

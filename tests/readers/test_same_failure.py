@@ -106,6 +106,25 @@ class TestRetellings:
         assert counts(python, other, told(3)) == [(1, 0, 0, 0, 0), (1, 0, 0, 0, 0), (1, 0, 0, 0, 0)]
         assert counts(python, disguise(), told(3)) == [(2, 0, 0, 0, 0), (0, 0, 0, 0, 1)]
 
+    @pytest.mark.parametrize(
+        "ends, source, dumps",
+        [
+            ((10, 40), "", [1, 1]),  # the sentence stands within the second dump
+            ((10, 20), "", [2, 0]),  # below both
+            ((31, 40), "", [2, 0]),  # no dump had ended
+            ((10, 40), "other.log", [2, 0]),  # of another file's lines nobody knows the order
+        ],
+    )
+    def test_a_sentence_within_another_threads_dump(
+        self, ends: tuple[int, int], source: str, dumps: list[int]
+    ) -> None:
+        parts = [
+            dump(start, op=op, stats={"Limit": (EXACT(4096), Line(end, "Limit", source))})
+            for start, op, end in zip((1, 15), ("draw", "cast"), ends, strict=True)
+        ]
+        found = joined(*parts, told(30), told(50, dtype="int32"))
+        assert [len(each.dumps) for each in found] == dumps
+
     def test_pytest_shows_the_log_below_the_exception(self) -> None:
         python, other = told(in_python=True), told(3, shape=(7,))
         assert len(joined(python, dump(2), told(3), log_below=True)) == 1

@@ -15,6 +15,7 @@ from tfmemlens.attribution.moments.omissions import omissions
 from tfmemlens.attribution.moments.outputs_kept import claims_of_outputs
 from tfmemlens.attribution.moments.owners import attribute_request, attribute_table
 from tfmemlens.attribution.moments.tensors import name_tensors
+from tfmemlens.attribution.moments.waiting_elements import waits_in_a_pipeline
 from tfmemlens.attribution.names.api_detection import api_of
 from tfmemlens.attribution.names.keras_scopes import Scopes, scopes_of, scopes_of_rows
 from tfmemlens.attribution.names.live_names import LiveNames
@@ -196,8 +197,11 @@ def _failure(
     owner = live.of_request(owner if failed.node != incident.request.node else scopes.owner(owner), failed)
     owner = owner if live.model else _of_program(capture, owner, incident.request)
     owner = live.owner(beside(owner, incident.request.node, capture.graph))
-    first = first_dimension(incident.request, owner)
-    request = Request(incident.request, owner, rounded_request(incident), first.batch, first.fixed)
+    asked = incident.request
+    if waits_in_a_pipeline(asked, owner, table, capture.surroundings):
+        asked = replace(asked, pipeline=True)  # the incident keeps what the text itself says
+    first = first_dimension(asked, owner)
+    request = Request(asked, owner, rounded_request(incident), first.batch, first.fixed)
     books = balance(incident, table, request.needed_bytes)
     if books.limit is None and capture.hints.limit_bytes:
         books = replace(books, limit=Size.exactly(capture.hints.limit_bytes))

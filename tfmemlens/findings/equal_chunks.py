@@ -273,7 +273,8 @@ def _meaning(case: Case, moment: Moment) -> str:
     if _pinned(moment):
         return ": batches that wait in pinned host RAM for their copy to the GPU (prefetch)"
     if _of_the_pipeline(moment):
-        return f": elements that the input pipeline keeps ({_buffers(case)})"
+        likely = "" if moment.incident and moment.incident.request.pipeline else "most likely "
+        return f": {likely}elements that the input pipeline keeps ({_buffers(case)})"
     if elements:
         return f": elements that the input pipeline keeps in RAM ({elements[0]}{_of_line(elements[1])})"
     if request and (name := _stores(case, request)):

@@ -29,6 +29,7 @@ from tfmemlens.findings.support.rows import device_limit, holds_arrays, on_host,
 from tfmemlens.findings.support.situation import JAX, TORCH_XLA, framework_of
 from tfmemlens.findings.support.stage import is_epoch
 from tfmemlens.findings.support.taped import taped
+from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -249,14 +250,33 @@ def _chunks(moment: Moment, request: Request, keeping: Kept) -> tuple[str, int |
         size, many = (most.allocation.size_bytes, most.allocation.count) if most else (0, 0)
         if many < _MANY_CHUNKS or (size < MIB and many * size < _SMALL_BYTES) or _too_many(keeping, many):
             return None
-        likely = f"most likely these are the {many} blocks of {human(size)} that are in use"
+        others = _of_one_turn(moment, many, size) if _SEVERAL.match(keeping.value) else ()
+        beside = "".join(f", {each.count} of {human(each.size_bytes)}" for each in others)
+        likely = f"most likely these are the {many} blocks of {human(size)}{beside} that are in use"
         next_one = size if request.needed_bytes == size else 0
-        return likely + (", and the next one failed" if next_one else ""), many * size + next_one, True
+        held = many * size + sum(each.total_bytes for each in others) + next_one
+        return likely + (", and the next one failed" if next_one else ""), held, True
     alike = rows(moment, lambda row: row.allocation.size_bytes == keeping.each)
     many = sum(row.allocation.count for row in alike)
     if many < _MANY_CHUNKS or _too_many(keeping, many):
         return None
     return f"{many} blocks of that size are in use", many * keeping.each, True
+
+
+_SEVERAL = regex(r"[\[({]")
+"""What is kept of a turn is a list, a tuple or a dictionary: it may have blocks of several sizes."""
+
+
+def _of_one_turn(moment: Moment, many: int, size: int) -> list[Allocation]:
+    """Blocks of other sizes that are about as many: what the same turns may have made beside them."""
+    return [
+        row.allocation
+        for row in rows(moment)
+        if row.allocation.size_bytes != size
+        and row.allocation.count >= _MANY_CHUNKS
+        and 2 * many <= 3 * row.allocation.count <= 6 * many
+        and row.allocation.size_bytes >= MIB
+    ]
 
 
 def _too_many(keeping: Kept, blocks: int) -> bool:

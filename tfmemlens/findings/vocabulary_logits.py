@@ -33,6 +33,7 @@ from tfmemlens.model.attribution import Phase
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import FailedRequest
+from tfmemlens.model.line import Line
 from tfmemlens.model.what_if import Shrunk
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human
@@ -121,6 +122,9 @@ def _finding(
     few = sampled and (shown or words >= _HUGE)
     if _decodes(case, request) or takes_no_gradient(case.capture.surroundings.program()):
         return _of_decoding(case, index, moment, request, positions, words, need)
+    made = targets_made_dense(case, words)
+    dense = tuple(_dense_targets(made, need))
+    fewer = remedies.offered(case, moment, "smaller-batch") if few else ()
     return Finding(
         severity=Severity.CAUSE,
         headline=(
@@ -134,14 +138,14 @@ def _finding(
         explains=alike(moment),
         evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line),),
         remedies=(
-            *(dense := tuple(_dense_targets(case, need))),
+            *((*fewer, *dense) if made and made[2] else (*dense, *fewer)),
             *(() if few else _fewer_positions(case, moment, need)),
             *((_SAMPLED,) if sampled else ()),
             *((_VOCABULARY,) if sampled and words >= _HUGE else ()),
             *(() if dense else _sparse(case, request)),
             _in_parts(case, need),
             *(() if _pretrained(request) else (_VOCABULARY,)),
-            *(_fewer_positions(case, moment, need) if few and not shown else ()),
+            *([_shorter(case, need)] if few and not shown else ()),
         ),
         moment=index,
     )
@@ -200,7 +204,8 @@ def _of_decoding(
 
 _BEAMS = regex(r"(?i)beam")
 _SAMPLED = Remedy(
-    "train with a sampled loss, which never makes all logits",
+    "train with a sampled loss, which never makes all logits, but is an estimate of the loss over all"
+    " classes",
     "tf.nn.sampled_softmax_loss(weights, biases, labels, inputs, num_sampled=1024, num_classes=vocab)",
     slug="sampled-loss",
 )
@@ -231,7 +236,11 @@ def _may_sample(case: Case, request: Request) -> bool:
 def _fewer_positions(case: Case, moment: Moment, need: int) -> Iterator[Remedy]:
     """A smaller batch or shorter sequences make less of all copies."""
     yield from remedies.offered(case, moment, "smaller-batch")
-    yield remedies.of_tensor(
+    yield _shorter(case, need)
+
+
+def _shorter(case: Case, need: int) -> Remedy:
+    return remedies.of_tensor(
         case,
         "shorten the sequences: half the positions make half of each copy of the logits",
         Shrunk("shorter-sequences", need, certainty=Certainty.ESTIMATE),
@@ -361,24 +370,18 @@ def _sparse(case: Case, request: Request) -> Iterator[Remedy]:
     )
 
 
-def _dense_targets(case: Case, need: int) -> Iterator[Remedy]:
-    """The program's own line that makes one-hot targets in a loss, and what takes their place."""
-    made = targets_made_dense(case)
+def _dense_targets(made: tuple[Line, str, bool] | None, need: int) -> Iterator[Remedy]:
+    """What takes the place of the program's own line that makes one-hot targets in a loss."""
     if made is None:
         return
     line, ids, smoothed = made
-    loss = f"tf.nn.sparse_softmax_cross_entropy_with_logits(labels={ids}, logits=logits)"
-    code, how = loss, "the sparse loss takes the ids themselves"
+    where = f"({line.place}: `{line.text.strip()[:60]}`), which are as large as the logits"
+    how = "the sparse loss takes the ids themselves"
     if smoothed:
-        how = "the sparse loss takes the ids themselves, and label smoothing is a mean beside it"
-        code = (
-            f"plain = {loss}\n"
-            "loss = (1 - s) * plain - s * tf.reduce_mean(tf.nn.log_softmax(logits), -1)   # s: the smoothing"
-        )
+        how += ". That gives label smoothing up: a term that smooths makes such copies, too, however written"
     yield Remedy(
-        f"make no one-hot targets ({line.place}: `{line.text.strip()[:60]}`), which are as large as the"
-        f" logits: {how}",
-        code,
+        f"make no one-hot targets {where}: {how}",
+        f"tf.nn.sparse_softmax_cross_entropy_with_logits(labels={ids}, logits=logits)",
         need,
         Certainty.BOUND,
         slug="sparse-labels",

@@ -16,3 +16,8 @@ def sides_of_an_image(shape: Sequence[int | None]) -> tuple[int, int] | None:
     height, width = shape[0] or 1, shape[1] or 1
     low, high = sorted((height, width))
     return (height, width) if low >= _LEAST_SIDE and high <= _LONGEST * low else None
+
+
+def is_frames_or_image(shape: Sequence[int | None]) -> bool:
+    """Whether a shape is one image in its colours, or several of one size: frames of a clip, or a batch."""
+    return sides_of_an_image(shape[1:] if len(shape) == 4 else shape) is not None

@@ -121,6 +121,8 @@ def kept_by_loops(told: Surroundings) -> list[Kept]:
     for statement in code.statements:
         names = _Names(code, statement, told)
         for each, loops in _additions(statement.node, (), code.called_in_loops):
+            if _is_of_one_pass(statement, each, loops[-1].node, code.of_one_pass):
+                continue
             if any(isinstance(loop.node, ast.FunctionDef) or statement.runs(loop.node) for loop in loops):
                 kept.append(names.seen(each, loops))
     return [each for each in kept if each.container and not _LAYER.search(each.line.text)]
@@ -149,6 +151,64 @@ def _additions(
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.stmt | ast.ExceptHandler):
             yield from _additions(child, loops, in_turns, isinstance(node, ast.ClassDef))
+
+
+def _is_of_one_pass(statement: Statement, node: ast.stmt, loop: ast.AST, of_one_pass: frozenset[str]) -> bool:
+    """Whether it adds an entry for each part of a network to a name that a pass makes anew, as in `for block
+    in self.blocks`: they are few, and live for one call.
+    """
+    target, _ = _added(node)
+    if not isinstance(target, ast.Name) or not isinstance(loop, ast.For) or not _goes_by_parts(loop.iter):
+        return False
+    return any(
+        isinstance(each, ast.FunctionDef)
+        and each.name in of_one_pass
+        and target.id in _assigned(each)
+        and not _stays(each, target.id)
+        for each in statement.nodes
+        if _is_around(each, node)
+    )
+
+
+def _goes_by_parts(over: ast.expr) -> bool:
+    """Whether a loop goes through what is there already, and does not count turns of its own."""
+    counts = isinstance(over, ast.Call) and _called(over) == "range"
+    return not counts or any(
+        isinstance(each, ast.Call) and _called(each) == "len" and _root(each.args[0]) == "self"
+        for each in ast.walk(over)
+        if isinstance(each, ast.Call) and each.args
+    )
+
+
+def _stays(function: ast.FunctionDef, name: str) -> bool:
+    """Whether a list is put into the object whose method it is: `self.steps = steps`."""
+    return any(
+        isinstance(each, ast.Assign)
+        and isinstance(each.value, ast.Name)
+        and each.value.id == name
+        and any(isinstance(target, ast.Attribute) for target in each.targets)
+        for each in ast.walk(function)
+    )
+
+
+def _of_one_pass(nodes: Iterable[ast.AST]) -> frozenset[str]:
+    """Methods that are one forward pass of a layer or model of the text's, and what they call of its own."""
+    within = [each for node in nodes if isinstance(node, ast.ClassDef) for each in node.body]
+    methods = {each.name: each for each in within if isinstance(each, ast.FunctionDef)}
+    functions = {node.name: node for node in nodes if isinstance(node, ast.FunctionDef)}
+    found: set[str] = set()
+    waiting = [name for name in methods if name in _PASSES]
+    while waiting:
+        name = waiting.pop()
+        if name in found or name not in functions:
+            continue
+        found.add(name)
+        calls = (each for each in ast.walk(functions[name]) if isinstance(each, ast.Call))
+        waiting += [_called(each) for each in calls]
+    return frozenset(found)
+
+
+_PASSES = frozenset({"call", "__call__", "forward"})
 
 
 def _every(test: ast.expr) -> int | None:
@@ -198,6 +258,8 @@ class _Code:
             for call in ast.walk(node)
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
         )
+        self.of_one_pass = _of_one_pass([node for node, _ in nodes])
+        """Functions whose own lists go with each forward pass."""
         self.makers = frozenset(
             node.name for node, _ in nodes if isinstance(node, ast.FunctionDef) and _makes_a_function(node)
         )
@@ -434,7 +496,7 @@ def _read(value: ast.AST) -> Iterator[ast.AST]:
 
 
 def _is_around(node: ast.AST, loop: ast.AST) -> bool:
-    """Whether it is the innermost function around a loop."""
+    """Whether it is the innermost function around a loop or a statement."""
     if not isinstance(node, ast.FunctionDef):
         return False
     within = set(ast.walk(node))

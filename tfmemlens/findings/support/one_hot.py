@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator, Mapping
 
-from tfmemlens.findings.support.program_lines import code_lines
+from tfmemlens.findings.support.program_lines import code_lines, settings_by_name
 from tfmemlens.knowledge.tree_values import last_name
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Remedy
@@ -39,24 +40,86 @@ _COMPARES = regex(r"log_softmax|cross_?entropy")
 _SMOOTHS = regex(r"(?i)smooth")
 
 
-def targets_made_dense(case: Case) -> tuple[Line, str, bool] | None:
+def targets_made_dense(case: Case, classes: int | None = None) -> tuple[Line, str, bool] | None:
     """The line of a loss of the program's that makes one-hot targets, the ids that it makes them of, and
-    whether they are smoothed. Trees are read only where a line calls `one_hot`.
+    whether they are smoothed; not of another number of classes, where one is asked for and the program tells
+    it. Trees are read only where a line calls `one_hot`.
     """
     told = case.capture.surroundings
     if not any("one_hot(" in line.text for each in told.program() for line in each.lines):
         return None
+    sizes = settings_by_name(code_lines(told)) if classes else {}
     for statement in told.program():
         functions = [each for each in statement.nodes if isinstance(each, ast.FunctionDef)]
         for function in sorted(functions, key=lambda each: len(ast.unparse(each))):
             text = ast.unparse(function)
-            if not (_LOSS.search(function.name) and _COMPARES.search(text)):
+            if not _COMPARES.search(text):
                 continue
-            for call in ast.walk(function):
-                if isinstance(call, ast.Call) and call.args and last_name(call.func) == "one_hot":
-                    ids = ast.unparse(call.args[0])
-                    return statement.line_of(call), ids, bool(_SMOOTHS.search(text))
+            named = _LOSS.search(function.name) is not None
+            for call in _makes_one_hot(function):
+                if _has_others(call, classes, sizes) or not (named or _is_compared(function, call)):
+                    continue
+                return statement.line_of(call), ast.unparse(call.args[0]), bool(_SMOOTHS.search(text))
     return None
+
+
+def _makes_one_hot(function: ast.FunctionDef) -> Iterator[ast.Call]:
+    """Its calls of `one_hot`."""
+    for call in ast.walk(function):
+        if isinstance(call, ast.Call) and call.args and last_name(call.func) == "one_hot":
+            yield call
+
+
+def _has_others(call: ast.Call, classes: int | None, sizes: Mapping[str, tuple[int, Line]]) -> bool:
+    """Whether the number of classes that a call makes is known, and is another one."""
+    words = (word.value for word in call.keywords if word.arg in ("depth", "num_classes"))
+    depth = call.args[1] if len(call.args) > 1 else next(words, None)
+    if classes is None or depth is None:
+        return False
+    if isinstance(depth, ast.Constant):
+        return depth.value != classes
+    known = sizes.get(last_name(depth))
+    return known is not None and known[0] != classes
+
+
+def _is_compared(function: ast.FunctionDef, call: ast.Call) -> bool:
+    """Whether a dense loss is given what a call makes: there, or by the name that it goes by."""
+    names = {
+        target.id
+        for each in ast.walk(function)
+        if isinstance(each, ast.Assign) and call in set(ast.walk(each.value))
+        for target in each.targets
+        if isinstance(target, ast.Name)
+    }
+    for each in ast.walk(function):
+        if not isinstance(each, ast.Call) or not _DENSE_LOSS.search(last_name(each.func)):
+            continue
+        parts = {part for given in _given(each) for part in _unmultiplied(given)}
+        if call in parts or any(isinstance(part, ast.Name) and part.id in names for part in parts):
+            return True
+    return False
+
+
+def _given(call: ast.Call) -> list[ast.expr]:
+    """What a loss compares with: its labels where they are named, else all but its logits."""
+    labels = [word.value for word in call.keywords if word.arg in _LABELS]
+    return labels or call.args[:2]
+
+
+_LABELS = frozenset({"labels", "onehot_labels", "y_true", "target", "targets"})
+
+
+def _unmultiplied(value: ast.AST) -> Iterator[ast.AST]:
+    """All parts of an expression but those of a product with a matrix."""
+    if isinstance(value, ast.Call) and last_name(value.func) in _PRODUCTS:
+        return
+    yield value
+    for child in ast.iter_child_nodes(value):
+        yield from _unmultiplied(child)
+
+
+_PRODUCTS = frozenset({"matmul", "tensordot", "einsum", "dot", "dense"})
+_DENSE_LOSS = regex(r"(?i)\A(?!sparse)\w*cross_?entropy")
 
 
 _MADE = regex(r"\A\s*(?P<name>[A-Za-z_]\w{0,60})\s*=[^=][^\n]{0,80}?one_hot\(\s*(?P<ids>[\w.]{1,60})")

@@ -16,7 +16,12 @@ from tfmemlens.findings.support.named_sizes import Meaning, NamedSize, named_siz
 from tfmemlens.findings.support.own_constant import own_batch
 from tfmemlens.findings.support.phase import is_jacobian, of_other_data
 from tfmemlens.findings.support.predicted import of_predicted, predicted_below
-from tfmemlens.findings.support.program_lines import code_lines, name_of_batch, numbers_by_name
+from tfmemlens.findings.support.program_lines import (
+    code_lines,
+    name_of_batch,
+    numbers_by_name,
+    settings_by_name,
+)
 from tfmemlens.findings.support.rows import (
     attributed,
     index_of,
@@ -733,7 +738,20 @@ def batch_of(case: Case, moment: Moment) -> int | None:
     if request.fixed:
         return request.batch
     of_program = _batch_of_program(case, request) or _times_a_length(case, request)
+    of_program = of_program or _batch_by_default(case, request)
     return of_program or own_batch(case, moment) or request.batch
+
+
+def _batch_by_default(case: Case, request: Request) -> int | None:
+    """A flag's default that is called a batch, where another default times it leads the failed shape: 48
+    sentences of 40 words make 1,920 rows. A run may have been told another one, which would not fit.
+    """
+    rows = (request.failed.shape or (0,))[0] or 0
+    named = settings_by_name(code_lines(case.capture.surroundings)) if rows > 1 else {}
+    batches = {number for name, (number, _) in named.items() if _NAMES_A_BATCH.search(name)}
+    lengths = {number for name, (number, _) in named.items() if not _NAMES_A_BATCH.search(name)}
+    fitting = [each for each in batches if each > 1 and not rows % each and rows // each in lengths]
+    return fitting[0] if len(fitting) == 1 and rows not in batches else None
 
 
 def _times_a_length(case: Case, request: Request) -> int | None:

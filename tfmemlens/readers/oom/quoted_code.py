@@ -29,7 +29,7 @@ _HEADER = regex(r"\A\s*(?:File \S|<ipython-input-|/\S+\.py(?::\d+,)? in )|\A\S+\
 _NO_CODE = regex(
     r"\A\s*(?:\S+(?:Error|Exception|Warning)\b\S*:|Traceback|Operator:|Shape:|Size:|XLA label:|\^|~|op_name)"
     r"|\b(?:op_name|source_file)=|RESOURCE_EXHAUSTED|Resource exhausted"
-    r"|\bshape\[\d+(?:, ?\d+)+\]|when allocating tensor",
+    r"|\bshape\[\d+(?:, ?\d+)+\]|when allocating tensor|\.py:\d+: \w*Warning: ",
     re.IGNORECASE,
 )
 _CODE = regex(

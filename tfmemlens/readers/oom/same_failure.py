@@ -110,6 +110,8 @@ class Joiner:
 
     def _telling(self, telling: OomMessage) -> None:
         fitting = [dump for dump in self.waiting if _dump_fits(dump, telling)]
+        written = [dump for dump in fitting if _is_written_before(dump, telling)]
+        fitting = written or fitting
         for draft in reversed(self.drafts):
             if draft.fits(telling) and not (
                 draft.in_python and not telling.in_python and (fitting or not self._mid_story(draft))
@@ -382,6 +384,14 @@ def _dump_fits(dump: Dump, telling: OomMessage) -> bool:
     if dump.size is None or need is None:
         return dump.op is None or telling.node is None or dump.op == telling.node or dump.size is None
     return dump.size.may_be(round_up(need)) or dump.size.may_be(need)
+
+
+def _is_written_before(dump: Dump, telling: OomMessage) -> bool:
+    """Whether a dump had ended where a sentence stands: one into which another thread's sentence was written
+    is of a failure that is told further down.
+    """
+    ends = [line for _, line in dump.stats.values()] or ([dump.total[1]] if dump.total else [])
+    return all(each.source != telling.line.source or each.number < telling.line.number for each in ends)
 
 
 def _same_dump(one: Dump, other: Dump) -> bool:
