@@ -64,6 +64,12 @@ def has_axes(code: ast.expr) -> bool:
     )
 
 
+def _gathers(index: Any) -> bool:
+    """Whether each of its parts is an array of indices."""
+    parts = index if isinstance(index, tuple | list) else (index,)
+    return bool(parts) and all(isinstance(each, JaxArray) and each.shape for each in parts)
+
+
 def _adds_an_axis(index: ast.expr) -> bool:
     parts = index.elts if isinstance(index, ast.Tuple) else [index]
     return any(ast.unparse(each) in ("None", "jnp.newaxis", "np.newaxis") for each in parts)
@@ -138,7 +144,7 @@ class Calls:
                         name != "returned" and not _COMPILED.isdisjoint(self.kinds),
                         any(kind in transforms.GRADIENTS for kind in self.kinds),
                         self.turns[-1] if self.turns else 1,
-                        self.carried[-1] if self.carried else 0,
+                        carried=self.carried[-1] if self.carried else 0,
                     )
                 )
         return value
@@ -293,7 +299,10 @@ class Calls:
             parts = index if isinstance(index, tuple) else (index,)
             return replace(value, at_a_constant=all(map(is_number, parts)))
         if isinstance(value, JaxArray):
-            return self.note(indexed(value, index) or UNKNOWN, node, "index")
+            made = self.note(indexed(value, index) or UNKNOWN, node, "index")
+            if isinstance(made, JaxArray) and self.lines and _gathers(index):
+                self.noted[-1] = replace(self.noted[-1], taken_of=value.shape)
+            return made
         if isinstance(value, Thing) and isinstance(index, str):
             return value.names.get(index, UNKNOWN)
         if isinstance(value, Thing):

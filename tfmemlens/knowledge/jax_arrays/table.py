@@ -24,7 +24,7 @@ from tfmemlens.knowledge.jax_arrays.rules import (
 from tfmemlens.knowledge.jax_arrays.values import JaxArray, count, is_number, sizes_of, whole
 from tfmemlens.values import replace
 
-__all__ = ["RULES", "drawn"]
+__all__ = ["REDUCING", "RULES", "UPDATING", "drawn"]
 
 
 def _filled(call: Call) -> JaxArray | None:
@@ -358,8 +358,8 @@ _NAMES: tuple[tuple[str, Rule], ...] = (
         " fftshift ifftshift with_sharding_constraint pmean psum normalize cbrt tan arcsin"
         " arccos sinh cosh arcsinh exp2 log2 log10 relu6 mish selu celu hard_tanh hard_sigmoid soft_sign"
         " logit isnan isfinite isinf logical_not lgamma digamma erfinv trunc cummax cummin"
-        " cumlogsumexp interp digitize dynamic_update_slice dynamic_update_slice_in_dim dynamic_update_index_in_dim"
-        " cross optimization_barrier",
+        " cumlogsumexp interp digitize dynamic_update_slice dynamic_update_slice_in_dim"
+        " dynamic_update_index_in_dim cross optimization_barrier",
         _same,
     ),
     ("all_gather", _gathered),
@@ -408,6 +408,11 @@ _NAMES: tuple[tuple[str, Rule], ...] = (
 )
 RULES: dict[str, Rule] = {name: rule for names, rule in _NAMES for name in names.split()}
 """The rule of each function, by the last part of its name."""
+REDUCING = frozenset(name for name, rule in RULES.items() if rule in (reduced, _norm, _contracted))
+REDUCING |= {"matmul", "dot", "einsum"}
+"""Functions and operators that sum over an axis, or take one value of it."""
+UPDATING = frozenset(name for name in RULES if name.startswith("dynamic_update")) | {"update"}
+"""What writes into an array, and gives one as large."""
 
 _HANN = ("hanning", "hamming", "blackman")
 RULES |= dict.fromkeys(_HANN, lambda call: _filled(replace(call, name="zeros")))

@@ -128,6 +128,8 @@ class Noted:
     """Whether a gradient is taken of the function that it stands in."""
     times: int = 1
     """So many turns of a scan make one each, and a gradient keeps them all."""
+    taken_of: Shape = ()
+    """The shape of the array whose values it is, where indices in an array take them."""
     carried: int = 0
     """Bytes that each turn of that scan hands to the next, as far as they are known."""
 
