@@ -369,3 +369,118 @@ def test_blocks_under_a_gradient_are_computed_again(graded: bool, again: bool) -
 def test_a_matrix_product_comes_second_where_its_matrix_is_large_itself(rows: int, first: str) -> None:
     found = first_actions(WIDE_PAIRS.format(rows=rows), 4 * 8 * rows * rows * 2)
     assert next(slug for slug in found if slug in ("in-blocks", "matrix-product")) == first
+
+
+STORE = (
+    "class Store:\n    def __init__(self, n):\n        self.seen = jnp.zeros((n, 90, 90, 4), jnp.uint8)\n"
+    "        self.then = jnp.zeros((n, 90, 90, 4), jnp.uint8)\n"
+    "    def put(self, i, row):\n        self.seen = self.seen.at[i].set(row)\n"
+    "import argparse\nap = argparse.ArgumentParser()\n"
+    "ap.add_argument('--memory-size', default=300_000, type=int)\n"
+    "def main():\n    store = Store(ap.parse_args().memory_size)\n"
+    "    store.put(0, jnp.zeros((90, 90, 4), jnp.uint8))\nmain()\n"
+)
+ANSWERS = (
+    "n, vocab = 9000, 32768\nkept = jnp.zeros((n, 16, vocab))\n"
+    "for i in range(0, n, 8):\n"
+    "    kept = jax.lax.dynamic_update_slice(kept, jnp.ones((8, 16, vocab)), (i, 0, 0))\n"
+)
+TURNS = (
+    "T = 20_000\nh = jnp.empty((T, 300, 300))\ndef turn(i, s):\n    f, h = s\n    f = f * 0.5\n"
+    "    return f, h.at[i].set(f)\njax.lax.fori_loop(0, T, turn, (jnp.ones((300, 300)), h))\n"
+)
+
+
+def told_remedies(code: str, need: int) -> list[tuple[str, str]]:
+    report = explained(code, need)
+    return [(each.slug, each.text) for finding in report.findings for each in finding.remedies]
+
+
+def test_a_store_is_told_its_setting_what_fits_and_its_twin() -> None:
+    slug, text = told_remedies(STORE, 9_720_000_000)[0]
+    assert slug == "smaller-buffer"
+    assert text.startswith(
+        "lower `--memory_size`, its 300,000: 60,000 take 3.62 GiB with line 9, which asks for"
+    )
+    assert "smaller-replay" not in {slug for slug, _ in told_remedies(STORE, 9_720_000_000)}
+
+
+def test_values_that_are_computed_need_not_be_kept() -> None:
+    slugs = [slug for slug, _ in told_remedies(ANSWERS, 18_874_368_000) if slug != "drop-references"]
+    assert slugs[:3] == ["stack-less", "one-batch-to-the-device", "smaller-buffer"]
+    assert "narrow-copy" not in slugs
+
+
+def test_pictures_alone_are_kept_in_a_byte() -> None:
+    assert "narrow-copy" in {slug for slug, _ in told_remedies(BUFFER, 4_515_840_000)}
+    others = BUFFER.replace("84, 84, 4", "84, 84, 64")
+    assert "narrow-copy" not in {slug for slug, _ in told_remedies(others, 72_253_440_000)}
+
+
+def test_a_history_keeps_some_of_its_turns() -> None:
+    assert told_remedies(TURNS, 7_200_000_000)[0][1].startswith(
+        "keep every 100th of the 20,000 turns that line 11"
+    )
+
+
+FORCES = (
+    "S, P = 50_000, 9_000\ndef pull(a, b):\n    d = b[None] - a[:, None]\n    r = (d * d).sum(-1) ** -1.5\n"
+    "    return jnp.einsum('sp,spk->sk', r, d)\nmean = pull(jnp.ones((S, 3)), jnp.ones((P, 3))).mean()\n"
+)
+
+
+def test_blocks_go_over_the_rows_that_the_result_keeps() -> None:
+    remedies = explained(FORCES, 5_400_000_000).findings[0].remedies
+    assert remedies[0].text.startswith(
+        "go through the 50,000 of `S` in blocks, up to line 10, which reduces over the 9,000 of `P`"
+    )
+    assert "matrix-product" not in {each.slug for each in remedies}  # the differences go into the result
+
+
+@pytest.mark.parametrize(
+    ("reduced", "product"),
+    [
+        ("jnp.exp(-(d ** 2).sum(-1))", True),
+        ("jnp.linalg.norm(d, axis=-1)", True),
+        ("jnp.abs(d).sum(-1)", False),
+        ("(d ** 2).sum(-1) + d.max(-1)", False),
+    ],
+)
+def test_a_matrix_product_is_for_squared_differences(reduced: str, product: bool) -> None:
+    code = f"S, P = 50_000, 9_000\ndef f(a, b):\n    d = a[:, None] - b[None]\n    return {reduced}\n"
+    code += "f(jnp.ones((S, 3)), jnp.ones((P, 3)))\n"
+    remedies = explained(code, 5_400_000_000).findings[0].remedies
+    assert ("matrix-product" in {each.slug for each in remedies}) is product
+
+
+def test_values_that_are_taken_by_their_indices_are_computed_alone() -> None:
+    code = "a = jnp.ones((40_000, 8))\nb = jnp.ones((30_000, 8))\nfull = jnp.einsum('ur,ir->ui', a, b)\n"
+    taken = f"{code}rated = full[jnp.zeros(500, jnp.int32), jnp.zeros(500, jnp.int32)]\n"
+    assert told_remedies(taken, 4_800_000_000)[0][1].startswith(
+        "compute only what line 9 takes of it (2.0 KiB)"
+    )
+    assert not told_remedies(f"{code}part = full[:500]\n", 4_800_000_000)[0][1].startswith("compute only")
+
+
+def test_noise_is_drawn_in_parts_and_weights_are_not() -> None:
+    noise = "T, N = 200, 5000\neps = jax.random.normal(key, (T, N, 32, 32))\n"
+    first = "draw it in parts, each where it is used: one of its 200"
+    assert told_remedies(noise, 4_096_000_000)[0][1].startswith(first)
+    weights = noise + "jax.grad(lambda w: w.sum())(eps)\n"
+    assert not told_remedies(weights, 4_096_000_000)[0][1].startswith("draw it")
+
+
+def test_a_compiled_function_may_ask_for_a_few_of_one_array() -> None:
+    code = (
+        "S, P = 60_000, 20_000\n@jax.jit\ndef f(a, b):\n    d = ((a[:, None] - b[None]) ** 2).sum(-1)\n"
+        "    return d.min(0), d.min(1)\nf(jnp.ones((S, 3)), jnp.ones((P, 3)))\n"
+    )
+    assert "asks for 2 times this" in explained(code, 9_600_100_000).verdict
+    assert "asks for" not in explained(code, 9_700_000_000).verdict
+
+
+def test_a_batch_is_not_blamed_for_an_array_whose_sizes_have_other_names() -> None:
+    code = "users, items = 40_000, 30_000\nfull = jnp.ones((users, 8)) @ jnp.ones((8, items))\n"
+    of_users, of_batch = (explained(each, 4_800_000_000) for each in (code, code.replace("users", "batch")))
+    assert "smaller-batch" in of_users.findings[0].rules_out
+    assert "smaller-batch" not in of_batch.findings[0].rules_out

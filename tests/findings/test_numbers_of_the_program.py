@@ -26,7 +26,7 @@ def test_pairs_of_two_numbers_of_the_program(need: int, side: int, told: str) ->
     found = [each for each in report.findings if " for each pair of " in each.headline]
     assert [told in each.headline for each in found] == [True] * bool(told)
     if told:
-        assert "1,024 of them take" in found[0].remedies[0].text
+        assert "rows that the result keeps" in found[0].remedies[0].text
 
 
 WORDS = "VOCAB, WIDE = 50_000, {}\n"
@@ -55,3 +55,10 @@ def test_a_setting_is_no_lever_where_a_whole_set_is_fed() -> None:
     report = explained(code + frame + oom("9000,512,24", "net/conv/Conv1D"))
     slugs = [each.remedy.slug for each in report.actions]
     assert slugs[0] == "in-batches" and not {"lower-constant", "smaller-batch"} & set(slugs)
+
+
+def test_pairs_whose_line_is_known_are_left_to_it() -> None:
+    code = "S, P = 50_000, 9_000\nd = jnp.ones((S, 1, 3)) - jnp.ones((1, P, 3))\n"
+    report = explained("import jax.numpy as jnp\n" + code + ASKED.format(5_400_000_000))
+    assert not [each for each in report.findings if " for each pair of " in each.headline]
+    assert "(line 3) makes [50000,9000,3]" in report.verdict

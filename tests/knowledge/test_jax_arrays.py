@@ -58,6 +58,20 @@ def made(code: str) -> tuple[tuple[int, ...], str]:
         ("jnp.fft.rfft(x)", (6, 3), "complex64"),
         ("jnp.abs(jnp.fft.fft2(x))", (6, 4), "float32"),
         ("jnp.kron(x, y)", (24, 40), "float32"),
+        ("jnp.meshgrid(jnp.arange(3.), jnp.arange(5.), indexing='ij')", (3, 5), "float32"),
+        ("jnp.meshgrid(jnp.arange(3.), jnp.arange(5.))", (5, 3), "float32"),
+        ("jnp.tensordot(x, y, axes=1)", (6, 10), "float32"),
+        ("jnp.tensordot(x, q, axes=([1], [3]))", (6, 2, 8, 16), "float32"),
+        ("jnp.vdot(x, x)", (), "float32"),
+        ("jnp.linalg.norm(x, axis=1)", (6,), "float32"),
+        ("jnp.linalg.norm(x[:, None] - x, 1, -1)", (6, 6), "float32"),
+        ("lax.dynamic_slice_in_dim(x, 2, 3)", (3, 4), "float32"),
+        ("lax.dynamic_index_in_dim(x, 2, keepdims=False)", (4,), "float32"),
+        ("jax.ops.segment_sum(x, ids, num_segments=9)", (9, 4), "float32"),
+        ("jnp.diff(x, axis=0)", (5, 4), "float32"),
+        ("random.choice(key, x, (9,))", (9, 4), "float32"),
+        ("random.choice(key, 100, (9,))", (9,), "int32"),
+        ("jax.nn.initializers.he_normal()(key, (7, 9))", (7, 9), "float32"),
         ("jnp.linalg.cholesky(jnp.eye(9))", (9, 9), "float32"),
         ("random.normal(key, (3, 5), dtype=jnp.bfloat16)", (3, 5), "bfloat16"),
         ("random.randint(key, (3,), 0, 9)", (3,), "int32"),
@@ -133,6 +147,62 @@ def test_objects_keep_what_their_methods_set() -> None:
         "    def __call__(self, w):\n        return self.x @ w\nData(5)(y)\n"
     )
     assert made(code) == ((10, 10), "float32")
+
+
+SETTINGS = {
+    "a property": "class C:\n    n: int = 7\n    @property\n    def shape(self):\n        return self.n, 9\n",
+    "a class method": "class C:\n    def __init__(self, n):\n        self.shape = n, 9\n    @classmethod\n"
+    "    def of(cls):\n        return cls(7)\nC = C.of\n",
+    "a static method": "class D:\n    @staticmethod\n    def f(n):\n        return n, 9\n"
+    "class C:\n    shape = D.f(7)\n",
+    "a base": "class B:\n    def __init__(self, n):\n        self.n = n\n    def size(self):\n"
+    "        return self.n, 9\nclass C(B):\n    def __init__(self):\n        super().__init__(7)\n"
+    "        self.shape = self.size()\n",
+    "a compiled method": "class C:\n    def __init__(self):\n        self.shape = self.size(7)\n"
+    "    @functools.partial(jax.jit, static_argnums=0)\n    def size(self, n):\n        return n, 9\n",
+    "a factory": "from dataclasses import dataclass, field\n@dataclass\nclass D:\n    n: int = 7\n"
+    "@dataclass\nclass S:\n    d: D = field(default_factory=D)\nclass C:\n    shape = S().d.n, 9\n",
+    "a replaced field": "import dataclasses\n@dataclasses.dataclass\nclass D:\n    n: int = 3\n"
+    "    m: int = 9\nclass C:\n    d = dataclasses.replace(D(), n=7)\n    shape = d.n, d.m\n",
+    "a namespace": "from types import SimpleNamespace\nclass C:\n    shape = SimpleNamespace(s=(7, 9)).s\n",
+    "a tuple with names": "import collections\nT = collections.namedtuple('T', 'n m')\nn, m = T(7, m=9)\n"
+    "class C:\n    shape = n, T(7, 9)[1]\n",
+    "a joined dict": "class C:\n    shape = tuple((dict({'a': 7}, b=3) | {'b': 9}).values())\n",
+    "what a star takes": "*shape, last = 7, 9, 3\nclass C:\n    shape = tuple(shape)\n",
+    "an alternative": "def f(n=None):\n    return n or 7, 9\nclass C:\n    shape = f()\n",
+    "a filter": "class C:\n    shape = tuple([a for a in (1, 7, 9) for b in (0,) if a > 1])\n",
+    "a generator": "def f():\n    for n in range(3):\n        yield n + 7, 9\nclass C:\n"
+    "    shape = next(f())\n",
+}
+
+
+@pytest.mark.parametrize("code", SETTINGS.values(), ids=SETTINGS)
+def test_sizes_come_through(code: str) -> None:
+    assert made(f"{code}jnp.zeros(C().shape)\n") == ((7, 9), "float32")
+
+
+def test_a_filter_that_nothing_tells_leaves_no_shape() -> None:
+    code = "n = [a for a in (4, 5) if flag(a)]\njnp.zeros(tuple(n))\n"
+    assert not [each for each in followed(HEAD + code).arrays if each.line.number > FIRST]
+
+
+def test_an_array_that_nothing_tells_is_no_number_where_it_has_axes() -> None:
+    code = "z = load()\nz[:, None] - x[None]\nz * x\n"
+    found = {
+        each.line.number: each.array.shape for each in followed(HEAD + code).arrays if each.name == "operator"
+    }
+    assert found == {FIRST + 2: (6, 4)}
+
+
+def test_a_method_that_is_compiled_is_known_as_compiled() -> None:
+    code = "class A:\n    @jax.jit\n    def f(self, a):\n        return a @ y\nA().f(x)\n"
+    noted = [each for each in followed(HEAD + code).arrays if each.name == "matmul"]
+    assert [(each.array.shape, each.compiled) for each in noted] == [((6, 10), True)]
+
+
+def test_what_is_pulled_back_has_the_shapes_of_what_was_given() -> None:
+    code = "value, pull = jax.vjp(lambda a: a @ y, x)\n(g,) = pull(value)\ng @ y\n"
+    assert made(code)[0] == (6, 10)
 
 
 def test_a_row_of_a_mapped_function_is_counted_for_all_rows() -> None:

@@ -34,7 +34,7 @@ from tfmemlens.model.case import Case, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
-from tfmemlens.units import GIB, human, square_side
+from tfmemlens.units import GIB, square_side
 
 BASIS = Basis.SHAPE
 EXPLAINS = "the request"
@@ -43,7 +43,7 @@ EXPLAINS = "the request"
 def check(case: Case) -> Iterator[Finding]:
     if framework_of(case) not in (JAX, None):
         return
-    from tfmemlens.findings.support.jax_computed import is_told_by_the_code  # reads trees
+    from tfmemlens.findings.support.jax_computed import is_told_by_the_code, makes_pairs  # reads trees
 
     for index, moment, request in list(requests(case))[:1]:
         need, limit = request.needed_bytes, device_limit(case, moment)
@@ -63,19 +63,20 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         named = None if stated or made else _named_pairs(case, need)
         if named:
-            yield _of_named(index, request, need, named)
-            continue
+            if not makes_pairs(case, need, (named.rows[1], named.others[1])):
+                yield _of_named(index, request, need, named)
+            continue  # else failing-line-of-jax names its line
         if square is None:
             continue
         side, dtype = square[0], square[1]
         if dtype == "float64" and not (on_cpu or _has_64_bits(case)):
             dtype = TWICE
-        if is_told_by_the_code(case, side, need):
+        meant = use_of_pairs.are_meant(case)
+        if is_told_by_the_code(case, side, need) or (not meant and makes_pairs(case, need, (side,))):
             continue  # failing-line-of-jax names its line
         exact = "to the byte" if _square(need) == square else "but for a thousandth"
         where = f" ({stated[2].place} states {side:,})" if stated else ""
         fit = use_of_pairs.rows_that_fit(side, need, limit.bytes) if limit and limit.bytes else None
-        meant = use_of_pairs.are_meant(case)
         yield Finding(
             severity=Severity.CAUSE,
             headline=f"the request is {side:,} x {side:,} values in {dtype}, {exact}{where}",
@@ -139,14 +140,21 @@ def _of_named(index: int, request: Request, need: int, pairs: _Pairs) -> Finding
         ),
         remedies=(
             Remedy(
-                f"go through the {many:,} of `{other}` in blocks, and reduce each block over the {rows:,} at"
-                f" once: 1,024 of them take {human(1024 * rows * each)}",
-                "y = jax.lax.map(f, x, batch_size=1024)   # f of one of them against all others",
+                "go through the rows that the result keeps in blocks, and reduce each over the others:"
+                f" {_fitting(many, each)} of `{name}`, or {_fitting(rows, each)} of `{other}`, at a time take"
+                " 1 GiB at most",
+                "y = jax.lax.map(f, x, batch_size=...)   # f of one row that is kept against all others",
                 slug="in-blocks",
             ),
         ),
         moment=index,
     )
+
+
+def _fitting(others: int, each: int) -> str:
+    """How many rows take a GiB with so many others."""
+    few = max(GIB // (others * each), 1)
+    return f"{1 << (few.bit_length() - 1):,}"
 
 
 _FLOAT = 4

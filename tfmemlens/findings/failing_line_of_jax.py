@@ -214,4 +214,5 @@ def check(case: Case) -> Iterator[Finding]:
             remedies=remedies,
             moment=index,
             basis=made.basis,
+            rules_out=made.rules_out,
         )

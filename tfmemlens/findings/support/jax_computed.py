@@ -15,7 +15,17 @@ from tfmemlens.findings.support.jax_code.changes import (
     WAIT_FOR_EACH_CALL,
     gradients_in_parts,
 )
+from tfmemlens.findings.support.jax_pairs import of_pairs
 from tfmemlens.findings.support.jax_stack import LEAST_BYTES, MadeByLine
+from tfmemlens.findings.support.jax_stores import CREATES as _CREATES
+from tfmemlens.findings.support.jax_stores import (
+    drawn_in_parts,
+    fewer,
+    main_side,
+    store,
+    taken_alone,
+    that_fit,
+)
 from tfmemlens.findings.support.main_buffers import CHUNKED, ONE_SHAPE
 from tfmemlens.findings.support.program_lines import code_lines, numbers_by_name
 from tfmemlens.findings.support.rows import rows, waits_for_another
@@ -39,12 +49,10 @@ _LITTLE_MORE = 1.05
 _NEAR = 0.002
 """A compiled program's memory is a multiple of an array up to small buffers beside."""
 _WORDS = 8000
-_ROWS = 2000
 _MUCH = 1.5
 _MOST_LINES = 4
 _LEAST_LETTERS = 6
 """A shorter line stands in many a statement."""
-_CREATES = frozenset("zeros ones empty full zeros_like ones_like full_like empty_like".split())
 _DRAWS = frozenset("normal uniform truncated_normal".split())
 
 
@@ -76,6 +84,14 @@ def is_told_by_the_code(case: Case, side: int, need: int) -> bool:
     return any(each.name in unmeant for each in squares) or bool(others and not squares)
 
 
+def makes_pairs(case: Case, need: int, sides: Sequence[int]) -> bool:
+    """Whether a line of the program makes an array of the request's bytes with both of these sides."""
+    program = case.capture.surroundings.program()
+    arrays = arrays_of(program).arrays if program else ()
+    exact = [each for each in arrays if need in (each.array.bytes, round_up(each.array.bytes))]
+    return any(set(sides) <= set(each.array.shape) for each in exact)
+
+
 def _is_result(noted: Noted, followed: Followed) -> bool:
     """Whether a line that is not compiled itself gets this gradient as the result of a compiled function:
     beside it others run one by one.
@@ -102,14 +118,27 @@ def _one_of_several(made: Sequence[Noted], followed: Followed, need: int, advice
         what += f", a gradient for each of {first.array.shape[0]:,} samples by itself"
     if larger := _larger(first, followed):
         what += f"; {larger}"
-    of_first = _remedies([first], need, 1, advice)
-    calls = {each.way[:-1] for each in made}
-    of_one_call = len(calls) == 1 and () not in calls  # what a function makes later is made of the first
+    of_first = _remedies([first], need, 1, followed, advice)
+    way = first.way[:-1]  # what a function makes later is made of the first
+    of_one_call = bool(way) and all(each.way[: len(way)] == way for each in made)
     known = each_sample or of_one_call
     remedies = (*of_first, WAIT_FOR_EACH_CALL) if known else (WAIT_FOR_EACH_CALL, *of_first)
-    return MadeByLine(what, remedies, Basis.SHAPE, first.line)
+    out = _without_effect(first, followed, of_first)
+    return MadeByLine(what, remedies, Basis.SHAPE, first.line, rules_out=out)
 
 
+def _without_effect(made: Noted, followed: Followed, remedies: Sequence[Remedy]) -> tuple[str, ...]:
+    """Remedies of other rules that make this array no smaller: of a batch, where the program names all its
+    sizes and none is one; of a store that is told how many of its rows fit, what says so in general.
+    """
+    names = [followed.names.get(size) for size in made.array.shape if size >= _LEAST_SIZE]
+    of_none = bool(names) and all(name and not _A_BATCH.search(name) for name in names)
+    told = any(each.slug == "smaller-buffer" for each in remedies)
+    return (*(_OF_A_BATCH if of_none else ()), *(("smaller-replay",) if told else ()))
+
+
+_LEAST_SIZE = 3
+_OF_A_BATCH = ("smaller-batch", "gradient-accumulation", "gradient-checkpointing")
 _OF_A_MATRIX = 2
 
 
@@ -161,7 +190,7 @@ def without_a_batch(case: Case, moment: Moment) -> Remedy | None:
         names = [followed.names.get(size) for size in made.array.shape if size > 1]
         free = all(name and not _A_BATCH.search(name) for name in names)
         if (made.array.shape, made.array.dtype) in shapes and len(names) > 1 and free:
-            return None if set(batches) & set(made.array.shape) else _in_parts(made, need)
+            return None if set(batches) & set(made.array.shape) else _in_parts(made, need, followed)
     return None
 
 
@@ -196,10 +225,19 @@ def computed_within(case: Case, moment: Moment, need: int | None, advice: Advice
     largest = max(fitting, key=_held, default=None)
     if largest is None or _held(largest) < need * _LEAST_SHARE:
         return None
-    if any(_held(each) > need * (1 + _NEAR) for each in inside):
+    if any(_held(each) > need * (1 + _NEAR) for each in inside) and not _is_times(largest, need):
         return None  # something larger is never made whole: what is may be anything
     alike = [each for each in inside if _held(each) == _held(largest)]
     return _told(alike, followed, need, advice)
+
+
+def _is_times(largest: Noted, need: int) -> bool:
+    """Whether what is asked for is one, two … of this array and next to nothing else."""
+    times = round(need / _held(largest))
+    return times <= _FEW_TIMES and 0 <= need - times * _held(largest) <= _EXACTLY * need
+
+
+_FEW_TIMES, _EXACTLY = 4, 0.0002
 
 
 def _in_the_program(moment: Moment, followed: Followed) -> list[Noted]:
@@ -242,7 +280,7 @@ def computed_in_all(case: Case, moment: Moment, need: int | None, advice: Advice
     samples = first.array.shape[0] if first.array.shape else 1
     common = samples > 1 and (second is None or second.array.shape[:1] == (samples,))
     fewer = (replace(FEWER_SAMPLES, text=FEWER_SAMPLES.text.format(f"{samples:,}")),) if common else ()
-    return MadeByLine(what, (*fewer, *_remedies([first], need, 1, advice)), Basis.SHAPE, first.line)
+    return MadeByLine(what, (*fewer, *_remedies([first], need, 1, followed, advice)), Basis.SHAPE, first.line)
 
 
 _NO_COPY, _LEAST_PART = 0.95, 0.01
@@ -310,7 +348,9 @@ def _told(made: Sequence[Noted], followed: Followed, need: int, advice: Advice) 
         what += f"; as large: {others}"
     if exact and (larger := _larger(first, followed)):
         what += f"; {larger}"
-    return MadeByLine(what, _remedies(made, need, turns, advice), Basis.SHAPE, first.line)
+    remedies = _remedies(made, need, turns, followed, advice)
+    out = _without_effect(first, followed, remedies) if exact else ()
+    return MadeByLine(what, remedies, Basis.SHAPE, first.line, rules_out=out)
 
 
 def _in_words(made: Noted, turns: int, followed: Followed) -> str:
@@ -369,14 +409,16 @@ def _named(shape: Sequence[int], followed: Followed) -> str:
     return f" ({' x '.join(name or f'{size:,}' for name, size in zip(names, shape, strict=True))})"
 
 
-def _remedies(made: Sequence[Noted], need: int, turns: int, advice: Advice) -> tuple[Remedy, ...]:
+def _remedies(
+    made: Sequence[Noted], need: int, turns: int, followed: Followed, advice: Advice
+) -> tuple[Remedy, ...]:
     """What makes the array smaller: by how it is made, by the idiom of its line, else by its sizes."""
     first = made[0]
-    remedies = tuple(_of_kind(first, turns, need))
+    remedies = tuple(_of_kind(first, turns, need, followed))
     if not remedies and (idiom := advice(first.code, need)):
         remedies = tuple(each for each in idiom.remedies if each.slug != _HALF.slug)  # the dtype is known
-        remedies = _under_a_gradient(first, remedies)
-    remedies = remedies or (_in_parts(first, need),)
+        remedies = _under_a_gradient(first, of_pairs(first, followed, remedies))
+    remedies = remedies or (_in_parts(first, need, followed),)
     if any(each.name == "returned" for each in made):
         remedies = (_donated(first), *remedies)
     if first.array.dtype in ("float64", "complex128"):
@@ -402,13 +444,13 @@ def _donated(made: Noted) -> Remedy:
     )
 
 
-def _of_kind(made: Noted, turns: int, need: int) -> list[Remedy]:
+def _of_kind(made: Noted, turns: int, need: int, followed: Followed) -> list[Remedy]:
     """What the way in which it is made tells by itself."""
     shape, name = made.array.shape, made.name
     if name == MISMATCH:
         return [ONE_SHAPE]
     if name == UPDATE_OF_ROWS:
-        in_parts = _in_parts(made, need)
+        in_parts = _in_parts(made, need, followed)
         once = _ONE_UPDATE if _ADDS.search(made.code) else replace(_ONE_UPDATE, code=None)
         return [once, replace(in_parts, text=f"or {in_parts.text}")]
     if turns > 1 and name == "gradient":
@@ -435,8 +477,12 @@ def _of_kind(made: Noted, turns: int, need: int) -> list[Remedy]:
         ]
     if name == "matmul" and made.gradient and len(shape) > 1 and shape[-1] >= _WORDS:
         return [CHUNKED]
+    if name in _DRAWS and (parts := drawn_in_parts(made, followed)):
+        return parts
+    if name in ("einsum", "matmul", "operator") and (few := taken_alone(made, followed)):
+        return few
     if name in _CREATES and len(shape) > 1:
-        return [_in_parts(made, need), *([_narrow(made)] if made.array.dtype == "float32" else [])]
+        return store(made, followed)
     return []
 
 
@@ -544,34 +590,30 @@ _SQUARE = (
 """Of a number for each pair of rows that a gradient is taken of."""
 
 
-def _in_parts(made: Noted, need: int) -> Remedy:
-    """The size that matters most: the first, where it counts samples; else the largest."""
+def _in_parts(made: Noted, need: int, followed: Followed) -> Remedy:
+    """The size that matters most, and how many of it take little."""
+    if made.name in _CREATES | _DRAWS:
+        return fewer(made, followed)
     shape = made.array.shape
-    largest = shape[0] if shape and shape[0] >= _ROWS else max(shape, default=1)
-    kept = made.name in _CREATES | _DRAWS
-    where = f"{largest:,} (size {shape.index(largest) + 1} of {len(shape)})"
-    if made.gradient and not kept:
+    largest, at = main_side(shape)
+    few, takes = that_fit(made.array.bytes, largest)
+    name = followed.names.get(largest)
+    where = f"size {at + 1} of {len(shape)}" + (f", `{name}`" if name else "")
+    text = f"{few:,} of its {largest:,} ({where}) at a time take {human(takes)}"
+    saves = max(min(made.array.bytes, need) - takes, 0)
+    if made.gradient:
         return Remedy(
             "go through it in parts, and let the backward pass compute each part again (jax.checkpoint;"
-            f" without it every part is kept): half of its {where} halves it",
-            "y = jax.lax.map(jax.checkpoint(f), xs)   # or jax.lax.scan(jax.checkpoint(body), carry, xs)",
-            min(made.array.bytes, need) // 2,
+            f" without it every part is kept): {text}",
+            f"y = jax.lax.map(jax.checkpoint(f), xs, batch_size={few})   # or jax.lax.scan, its body in"
+            " jax.checkpoint",
+            saves,
             Certainty.ESTIMATE,
             slug="in-pieces",
         )
     return Remedy(
-        f"{'make it smaller' if kept else 'go through it in parts'}: half of its {where} halves it",
-        saves_bytes=min(made.array.bytes, need) // 2,
+        f"go through it in parts, and reduce each part before the next: {text}",
+        saves_bytes=saves,
         certainty=Certainty.ESTIMATE,
-        slug="smaller-buffer" if kept else "in-pieces",
-    )
-
-
-def _narrow(made: Noted) -> Remedy:
-    return Remedy(
-        "or keep it in fewer bits (pictures in uint8: a quarter), and convert what a step takes of it",
-        f"jnp.{made.name.removesuffix('_like')}(shape, jnp.uint8)",
-        made.array.bytes * 3 // 4,
-        Certainty.EXACT,
-        slug="narrow-copy",
+        slug="in-pieces",
     )

@@ -754,7 +754,7 @@ def _einsum(text: str, need: int) -> MadeByLine | None:
     if len(terms) < 2 or sum(map(bool, own)) < 2:
         return None
     first, second = ("".join(each) for each in [letters for letters in own if letters][:2])
-    scores = len(made) >= 3 and len(first) == len(second) == 1
+    scores = len(made) >= 3 and len(first) == len(second) == 1 and len(terms) == len(("queries", "keys"))
     attention = Remedy(
         "if these are attention scores: let them never be held whole",
         "out = jax.nn.dot_product_attention(q, k, v)   # or implementation='cudnn' on a GPU",

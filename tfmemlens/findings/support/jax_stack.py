@@ -27,6 +27,8 @@ class MadeByLine:
     """The line of quoted code that shows it, where no frame does."""
     explains: int | None = None
     """The bytes that it explains, where they are not those of the request alone."""
+    rules_out: tuple[str, ...] = ()
+    """Slugs of remedies that make no such array smaller."""
 
 
 _PROGRAM = regex(r"_step\w*\(|\bstep\(|\.fit\(|\b(?:p?update|train)_(?:fn|one_\w+|epoch)\(")

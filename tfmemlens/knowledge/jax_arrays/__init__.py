@@ -7,15 +7,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tfmemlens.knowledge.jax_arrays.reader import followed
-from tfmemlens.knowledge.jax_arrays.values import Derived, Noted, Reshaped, Thing, whole
+from tfmemlens.knowledge.jax_arrays.reader import JaxReader, followed
+from tfmemlens.knowledge.jax_arrays.values import Class, Derived, Noted, Reshaped, Thing, whole
 from tfmemlens.model.line import Line
 from tfmemlens.model.program import Program
+from tfmemlens.patterns import regex
 from tfmemlens.values import dataclass
 
 __all__ = ["Derived", "Followed", "Noted", "arrays_of"]
 
 _DEEPEST = 4
+_OF_PARTS = regex(r"[.\[]")
 _LEAST_NAMED = 3
 """Smaller sizes stand for too many things to have a name."""
 
@@ -49,8 +51,36 @@ def arrays_of(program: Program) -> Followed:
     for name, size in _sizes(reader.top.names):
         if name not in reader.counters:
             named.setdefault(size, set()).add(name)
-    names = {size: min(of) for size, of in named.items() if len(of) == 1}
+    names = {size: min(of, key=len) for size, of in named.items() if _is_one(of)}
+    names = _of_defaults(reader) | dict.fromkeys(named, "") | names
+    names = {size: name for size, name in names.items() if name}
     return Followed(tuple(seen.values()), names, reader.kept, tuple(reader.reshaped), tuple(reader.derived))
+
+
+def _is_one(names: set[str]) -> bool:
+    """Whether names are of one setting: `cfg.rows` is `model.cfg.rows` as well."""
+    ends = {_OF_PARTS.split(name)[-1] for name in names}
+    return len(names) == 1 or (len(ends) == 1 and not ends & names)
+
+
+def _of_defaults(reader: JaxReader) -> dict[int, str]:
+    """Sizes that a default of a flag or of a class's field names alone."""
+    flags = {f"--{name}": value for name, value in reader.flags.items()}
+    fields = {
+        f"{of.name}.{name}": of.values.get(name)
+        for of in reader.top.names.values()
+        if isinstance(of, Class)
+        for name in of.fields
+    }
+    return _alone(fields) | _alone(flags)
+
+
+def _alone(settings: Mapping[str, Any]) -> dict[int, str]:
+    """Sizes that one of these settings alone has."""
+    named: dict[int, set[str]] = {}
+    for name, size in _sizes(settings):
+        named.setdefault(size, set()).add(name)
+    return {size: min(of) for size, of in named.items() if len(of) == 1}
 
 
 def _sizes(names: Mapping[str, Any], deep: int = _DEEPEST) -> Iterator[tuple[str, int]]:
@@ -63,4 +93,10 @@ def _sizes(names: Mapping[str, Any], deep: int = _DEEPEST) -> Iterator[tuple[str
             yield from ((f"{name}.{inner}", size) for inner, size in _sizes(value.names, deep - 1))
         elif isinstance(value, dict) and deep:
             inside = {key: each for key, each in value.items() if isinstance(key, str)}
-            yield from ((f"{name}['{inner}']", size) for inner, size in _sizes(inside, deep - 1))
+            yield from ((_entry(name, inner), size) for inner, size in _sizes(inside, deep - 1))
+
+
+def _entry(name: str, inner: str) -> str:
+    """`CONFIG['net'].heads`."""
+    key, dot, rest = inner.partition(".")
+    return f"{name}['{key}']{dot}{rest}"

@@ -10,6 +10,7 @@ from typing import Any
 from tfmemlens.knowledge.jax_arrays import transforms
 from tfmemlens.knowledge.jax_arrays.builtin import METHODS_OF_TREES, called_builtin, called_on, operated
 from tfmemlens.knowledge.jax_arrays.indexing import indexed
+from tfmemlens.knowledge.jax_arrays.objects import METHODS_OF_THINGS, bound, changed, made_object, under
 from tfmemlens.knowledge.jax_arrays.rules import Call, elementwise, matmul, narrowed
 from tfmemlens.knowledge.jax_arrays.table import RULES, drawn
 from tfmemlens.knowledge.jax_arrays.transforms import leaves
@@ -17,6 +18,7 @@ from tfmemlens.knowledge.jax_arrays.values import (
     MISMATCH,
     UNKNOWN,
     UPDATE_OF_ROWS,
+    Above,
     Class,
     Derived,
     JaxArray,
@@ -39,7 +41,38 @@ from tfmemlens.values import replace
 _MOST_STEPS = 60_000
 _DEEPEST = 40
 _PARSER = "argparse"
+_SUPER = "super()"
+"""Under this name, which no program can have, a method's scope keeps what is above its class."""
+CONTROLLED = frozenset("scan map fori_loop while_loop cond switch associative_scan vjp jvp linearize".split())
+"""Functions of JAX that run functions that they are given."""
+_GIVEN_BACK = frozenset("apply_updates block_until_ready device_get".split())
+"""What gives back a tree like the first that it gets."""
 _COMPILED = frozenset({"jit", "filter_jit", "pjit", "xla_computation", "pmap", "scan"})
+
+
+def is_open(value: Any) -> bool:
+    """Whether nothing tells if it is true."""
+    return value is UNKNOWN or isinstance(value, JaxArray | Library)
+
+
+def has_axes(code: ast.expr) -> bool:
+    """Whether an expression must be an array, by its own code: `x[:, None]`, `x @ w`."""
+    return any(
+        (isinstance(each, ast.BinOp) and isinstance(each.op, ast.MatMult))
+        or (isinstance(each, ast.Subscript) and _adds_an_axis(each.slice))
+        for each in ast.walk(code)
+    )
+
+
+def _gathers(index: Any) -> bool:
+    """Whether each of its parts is an array of indices."""
+    parts = index if isinstance(index, tuple | list) else (index,)
+    return bool(parts) and all(isinstance(each, JaxArray) and each.shape for each in parts)
+
+
+def _adds_an_axis(index: ast.expr) -> bool:
+    parts = index.elts if isinstance(index, ast.Tuple) else [index]
+    return any(ast.unparse(each) in ("None", "jnp.newaxis", "np.newaxis") for each in parts)
 
 
 class Calls:
@@ -64,6 +97,8 @@ class Calls:
         self.carried: list[int] = []
         self.kinds: list[str] = []
         self.derived: list[Derived] = []
+        self.yielded: list[list[Any]] = []
+        self.generators: dict[ast.AST, bool] = {}
 
     def step(self) -> None:
         """Count one; too many end the reading."""
@@ -109,7 +144,7 @@ class Calls:
                         name != "returned" and not _COMPILED.isdisjoint(self.kinds),
                         any(kind in transforms.GRADIENTS for kind in self.kinds),
                         self.turns[-1] if self.turns else 1,
-                        self.carried[-1] if self.carried else 0,
+                        carried=self.carried[-1] if self.carried else 0,
                     )
                 )
         return value
@@ -127,8 +162,7 @@ class Calls:
         return node.value
 
     def _of_name(self, node: ast.Name, scope: JaxScope) -> Any:
-        found = scope.find(node.id)
-        return Library(node.id) if found is None else found
+        return scope.find(node.id, Library(node.id))
 
     def _of_tuple(self, node: ast.Tuple, scope: JaxScope) -> Any:
         return tuple(self.parts(node.elts, scope))
@@ -166,32 +200,54 @@ class Calls:
 
     def _of_ifexp(self, node: ast.IfExp, scope: JaxScope) -> Any:
         test = self.value(node.test, scope)
-        if test is UNKNOWN or isinstance(test, JaxArray | Thing):
-            return UNKNOWN
-        return self.value(node.body if test else node.orelse, scope)
+        return UNKNOWN if is_open(test) else self.value(node.body if test else node.orelse, scope)
 
     def _of_listcomp(self, node: ast.ListComp | ast.GeneratorExp, scope: JaxScope) -> Any:
-        if len(node.generators) != 1 or node.generators[0].ifs:
-            return UNKNOWN
-        items = transforms.items_of(self.value(node.generators[0].iter, scope))
-        inside, made = JaxScope(scope), []
-        for item in items:
-            self.assign(node.generators[0].target, item, inside)
+        made = []
+        for inside in self.turns_of(node.generators, scope):
+            if inside is None:
+                return UNKNOWN
             made.append(self.value(node.elt, inside))
-        return made if items else UNKNOWN
+        return made or UNKNOWN
 
     _of_generatorexp = _of_listcomp
 
     def _of_dictcomp(self, node: ast.DictComp, scope: JaxScope) -> Any:
-        if len(node.generators) != 1 or node.generators[0].ifs:
-            return UNKNOWN
-        inside, made = JaxScope(scope), {}
-        for item in transforms.items_of(self.value(node.generators[0].iter, scope)):
-            self.assign(node.generators[0].target, item, inside)
-            key = self.value(node.key, inside)
-            if isinstance(key, str | int | tuple):
-                made[key] = self.value(node.value, inside)
+        made: dict[Any, Any] = {}
+        for inside in self.turns_of(node.generators, scope):
+            key = UNKNOWN if inside is None else self.value(node.key, inside)
+            if inside is None or not isinstance(key, str | int | tuple):
+                return UNKNOWN
+            made[key] = self.value(node.value, inside)
         return made
+
+    def turns_of(self, generators: Sequence[ast.comprehension], scope: JaxScope) -> Iterator[JaxScope | None]:
+        """The names of each turn of a comprehension; None where nothing tells which turns there are."""
+        if not generators:
+            yield scope
+            return
+        first, *others = generators
+        items = transforms.items_of(self.value(first.iter, scope))
+        if not items:
+            yield None
+        for item in items:
+            inside = JaxScope(scope)
+            self.assign(first.target, item, inside)
+            tests = [self.value(test, inside) for test in first.ifs]
+            if any(map(is_open, tests)):
+                yield None
+            elif all(tests):
+                yield from self.turns_of(others, inside)
+
+    def _of_yield(self, node: ast.Yield, scope: JaxScope) -> Any:
+        if self.yielded:
+            self.yielded[-1].append(self.value(node.value, scope))
+        return UNKNOWN
+
+    def _of_namedexpr(self, node: ast.NamedExpr, scope: JaxScope) -> Any:
+        value = self.value(node.value, scope)
+        self.assign(node.target, value, scope)
+        return value
 
     def _of_compare(self, node: ast.Compare, scope: JaxScope) -> Any:
         values = [self.value(each, scope) for each in (node.left, *node.comparators)]
@@ -200,10 +256,12 @@ class Calls:
         return operated(node.ops[0], values)
 
     def _of_boolop(self, node: ast.BoolOp, scope: JaxScope) -> Any:
-        values = [self.value(each, scope) for each in node.values]
-        if any(each is UNKNOWN or isinstance(each, JaxArray | Library) for each in values):
-            return UNKNOWN
-        return all(values) if isinstance(node.op, ast.And) else any(values)
+        value: Any = UNKNOWN
+        for each in node.values:
+            value = self.value(each, scope)
+            if is_open(value) or bool(value) is isinstance(node.op, ast.Or):
+                return value if not is_open(value) or each is node.values[-1] else UNKNOWN
+        return value
 
     def _of_unaryop(self, node: ast.UnaryOp, scope: JaxScope) -> Any:
         value = self.value(node.operand, scope)
@@ -223,6 +281,8 @@ class Calls:
         one, other = self.value(left, scope), self.value(right, scope)
         if isinstance(one, JaxArray) or isinstance(other, JaxArray):
             product = isinstance(op, ast.MatMult)
+            if any(has_axes(code) for code, each in ((left, one), (right, other)) if each is UNKNOWN):
+                return UNKNOWN
             if not product:  # what nothing tells is most often a number: a rate, a temperature
                 one, other = (0.5 if each is UNKNOWN else each for each in (one, other))
             made = matmul(one, other) if product else elementwise(one, other)
@@ -239,11 +299,16 @@ class Calls:
             parts = index if isinstance(index, tuple) else (index,)
             return replace(value, at_a_constant=all(map(is_number, parts)))
         if isinstance(value, JaxArray):
-            return self.note(indexed(value, index) or UNKNOWN, node, "index")
+            made = self.note(indexed(value, index) or UNKNOWN, node, "index")
+            if isinstance(made, JaxArray) and self.lines and _gathers(index):
+                self.noted[-1] = replace(self.noted[-1], taken_of=value.shape)
+            return made
         if isinstance(value, Thing) and isinstance(index, str):
             return value.names.get(index, UNKNOWN)
+        if isinstance(value, Thing):
+            value = transforms.items_of(value)
         if isinstance(value, dict):
-            return value.get(index, UNKNOWN) if isinstance(index, str | int) else UNKNOWN
+            return value.get(index, UNKNOWN) if isinstance(index, str | int | tuple) else UNKNOWN
         inside = isinstance(value, list | tuple | range | str)
         if inside and isinstance(index, slice):
             return value[index]
@@ -276,16 +341,32 @@ class Calls:
                 return self.note(replace(value, shape=value.shape[::-1]), node, "transpose")
             return known.get(node.attr, JaxMethod(value, node.attr))
         if isinstance(value, Thing):
-            if node.attr in value.names:
-                return value.names[node.attr]
-            function = value.of.functions.get(node.attr)
-            return UNKNOWN if function is None else replace(function, bound=value)
+            return self.of_thing(value, node)
         if isinstance(value, Class):
-            return value.functions.get(node.attr, value.values.get(node.attr, UNKNOWN))
+            function = value.functions.get(node.attr, value.values.get(node.attr, UNKNOWN))
+            return bound(function, value) if value.kinds.get(node.attr) == "classmethod" else function
+        if isinstance(value, Above):
+            return under(value, node.attr)
         return UNKNOWN if value is UNKNOWN else JaxMethod(value, node.attr)
+
+    def of_thing(self, thing: Thing, node: ast.Attribute) -> Any:
+        """What an object has by a name, or what its class makes of it."""
+        if node.attr in thing.names:
+            return thing.names[node.attr]
+        function = thing.of.functions.get(node.attr)
+        if function is None:
+            return JaxMethod(thing, node.attr) if node.attr in METHODS_OF_THINGS else UNKNOWN
+        kind = thing.of.kinds.get(node.attr)
+        if kind == "property":
+            return self.apply(bound(function, thing), (), {}, node)
+        if kind == "staticmethod":
+            return function
+        return bound(function, thing.of if kind == "classmethod" else thing)
 
     def _of_call(self, node: ast.Call, scope: JaxScope) -> Any:
         function = self.value(node.func, scope)
+        if isinstance(function, Library) and function.path == "super":
+            return scope.find(_SUPER, UNKNOWN)
         args = tuple(self.parts(node.args, scope))
         named: dict[str, Any] = {}
         for each in node.keywords:
@@ -306,7 +387,7 @@ class Calls:
             return self.transformed(function, args, named, node)
         if isinstance(function, Thing):
             call = function.of.functions.get("__call__")
-            return UNKNOWN if call is None else self.within(replace(call, bound=function), args, named, node)
+            return UNKNOWN if call is None else self.apply(bound(call, function), args, named, node)
         if isinstance(function, JaxMethod):
             return self.method(function, args, named, node)
         return self.library(function, args, named, node) if isinstance(function, Library) else UNKNOWN
@@ -315,9 +396,11 @@ class Calls:
         """An object of the program's class."""
         thing = Thing(of)
         if start := of.functions.get("__init__"):
-            self.within(replace(start, bound=thing), args, named, node)
-        else:
-            thing.names |= dict(zip(of.fields, args, strict=False)) | named
+            self.apply(bound(start, thing), args, named, node)
+            return thing
+        thing.names |= dict(zip(of.fields, args, strict=False)) | named
+        if after := of.functions.get("__post_init__"):
+            self.apply(bound(after, thing), (), {}, node)
         return thing
 
     def within(
@@ -338,6 +421,29 @@ class Calls:
         scope.names |= dict(zip(names, values, strict=False)) | named
         if given.vararg:
             scope.names[given.vararg.arg] = values[len(names) :]
+        if given.kwarg:
+            own = {*names, *(each.arg for each in given.kwonlyargs)}
+            scope.names[given.kwarg.arg] = {key: each for key, each in named.items() if key not in own}
+        if function.owner is not None:
+            scope.names[_SUPER] = Above(function.bound, tuple(function.owner.bases))
+        if self.yields(function.node):
+            return self.generated(function, scope, node)
+        return self.ran(function, scope, node)
+
+    def yields(self, node: ast.AST) -> bool:
+        """Whether a function is a generator."""
+        if node not in self.generators:
+            self.generators[node] = any(isinstance(each, ast.Yield) for each in ast.walk(node))
+        return self.generators[node]
+
+    def generated(self, function: JaxFunction, scope: JaxScope, node: ast.AST) -> Any:
+        """What a generator yields in the turns that are followed."""
+        with self.pushed(self.yielded, []):
+            self.ran(function, scope, node)
+            return [*self.yielded[-1]]
+
+    def ran(self, function: JaxFunction, scope: JaxScope, node: ast.AST) -> Any:
+        """What a function returns, whose names are bound."""
         before, targets = self.lines, self.targets
         with self.pushed(self.way, self.line_of(node)):
             self.lines = function.lines or before
@@ -373,12 +479,14 @@ class Calls:
             rule = RULES.get(method.name)
             call = Call(method.name, (of, *args), named, of.on_host, self.x64)
             return self.note(UNKNOWN if rule is None else rule(call) or UNKNOWN, node, method.name)
+        if isinstance(of, Thing):
+            return changed(of, method.name, named)
         if isinstance(of, JaxFunction | Transformed) or of is UNKNOWN:
             return UNKNOWN
         if method.name == "append" and args:
             there = [leaf for leaf in leaves(args[0]) if isinstance(leaf, JaxArray) and not leaf.on_host]
             self.kept[self.line_of(node)] = sum(leaf.bytes for leaf in there)
-        return called_on(of, method.name, args)
+        return called_on(of, method.name, args, named)
 
     def library(self, of: Library, args: tuple[Any, ...], named: dict[str, Any], node: ast.AST) -> Any:
         """A function of JAX, NumPy, or Python itself."""
@@ -390,6 +498,11 @@ class Calls:
             return None
         if path.startswith(_PARSER):
             return self.of_parser(name, args, named)
+        if (thing := made_object(path, args, named)) is not None:
+            return thing
+        if name == "field" and path != "jax.field":
+            factory = named.get("default_factory")
+            return named.get("default", UNKNOWN) if factory is None else self.apply(factory, (), {}, node)
         if path in ("functools.partial", "partial"):
             return Transformed("partial", args[0] if args else UNKNOWN, args[1:], tuple(named.items()))
         if name in transforms.FUNCTIONS:
@@ -401,7 +514,10 @@ class Calls:
             )
         if name in METHODS_OF_TREES or "tree" in path:
             return self.of_tree(path, args, node)
-        if path.startswith("jax.lax.") and name in ("scan", "map", "fori_loop", "while_loop", "cond"):
+        if path == "map" and len(args) > 1:
+            rows = zip(*map(transforms.items_of, args[1:]), strict=False)
+            return [self.apply(args[0], row, {}, node) for row in rows] or UNKNOWN
+        if path.startswith("jax.") and name in CONTROLLED:
             return self.controlled(name, args, named, node)
         host = path.startswith("numpy")
         if not host and not path.startswith(("jax", "flax", "optax")):
@@ -409,6 +525,10 @@ class Calls:
         call = Call(name, args, named, host, self.x64)
         if host and path in ("numpy.random.default_rng", "numpy.random.RandomState"):
             return Library("numpy.random")
+        if path.startswith("jax.nn.initializers.") and not any(isinstance(each, JaxArray) for each in args):
+            return Library("jax.random.initializer")
+        if name in _GIVEN_BACK and args:
+            return args[0]
         if ".random." in path:
             return self.note(drawn(call, with_key=not host) or UNKNOWN, node, name)
         rule = RULES.get(name)
@@ -424,12 +544,18 @@ class Calls:
         if name == "ArgumentParser":
             return Library(f"{_PARSER}.parser")
         if name == "add_argument" and args and isinstance(args[-1], str):
-            self.flags[args[-1].lstrip("-").replace("-", "_")] = named.get("default", UNKNOWN)
-        if name != "parse_args":
-            return UNKNOWN
+            flag = named.get("dest", args[-1].lstrip("-").replace("-", "_"))
+            of_action = {"store_true": False, "store_false": True}.get(str(named.get("action")), UNKNOWN)
+            self.flags[flag] = named.get("default", of_action)
+        if name in ("add_argument_group", "add_mutually_exclusive_group"):
+            return Library(f"{_PARSER}.parser")
+        if name == "set_defaults":
+            self.flags |= named
         settings = Thing(Class("Namespace"))
         settings.names = dict(self.flags)
-        return settings
+        if name == "parse_known_args":
+            return settings, []
+        return settings if name == "parse_args" else UNKNOWN
 
     def of_tree(self, path: str, args: tuple[Any, ...], node: ast.AST) -> Any:
         """A function of `jax.tree`."""

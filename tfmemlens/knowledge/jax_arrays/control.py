@@ -39,6 +39,8 @@ class Control(Calls):
         kind, inner = function.kind, function.inner
         if kind == "partial":
             return self.apply(inner, (*function.positional, *args), dict(function.named) | named, node)
+        if kind == "pulled":
+            return tuple(function.positional)
         if kind == "with":
             return Transformed(inner.last, args[0], (), function.named) if args else UNKNOWN
         if "jit" in kind and self.lines and not self.kinds:
@@ -150,6 +152,14 @@ class Control(Calls):
             )
             self.note_all(made, node, "map")
             return made
+        if name in ("vjp", "jvp", "linearize") and len(args) >= 2:
+            return self.linear(name, args, named, node)
+        if name == "associative_scan" and len(args) >= 2:
+            self.note_all(args[1], node, name)
+            return args[1]
+        if name == "switch" and len(args) >= 2:
+            branches = transforms.items_of(args[1])
+            return self.apply(branches[0], args[2:], {}, node) if branches else UNKNOWN
         if name == "fori_loop" and len(args) >= 4:
             self.turned(args[2], (0, args[3]), node, whole(args[1]), args[3])
             return args[3]
@@ -157,6 +167,19 @@ class Control(Calls):
             self.apply(args[1], (args[2],), {}, node)
             return args[2]
         return self.apply(args[1], args[3:], {}, node) if name == "cond" and len(args) >= 3 else UNKNOWN
+
+    def linear(self, name: str, args: tuple[Any, ...], named: dict[str, Any], node: ast.AST) -> Any:
+        """`vjp`, `jvp`, `linearize`: the value, and what is linear in it."""
+        given = args[1] if name == "jvp" else args[1:]
+        at = tuple(given) if isinstance(given, tuple | list) else (UNKNOWN,)
+        kept = name == "jvp"
+        with self.pushed(self.kinds, "jvp" if kept else "grad"):
+            value = self.apply(args[0], at, {}, node)
+        if kept:
+            return value, value
+        by = transforms.on_device(at, self.stored) if name == "vjp" else (value,)
+        aux = (UNKNOWN,) if named.get("has_aux") else ()
+        return (value, Transformed("pulled", UNKNOWN, by), *aux)
 
     def turned(
         self, function: Any, args: tuple[Any, ...], node: ast.AST, many: int | None, carry: Any = None

@@ -12,11 +12,12 @@ from contextlib import suppress
 from typing import Any
 
 from tfmemlens.knowledge.jax_arrays import transforms
+from tfmemlens.knowledge.jax_arrays.calls import is_open
 from tfmemlens.knowledge.jax_arrays.control import Control
+from tfmemlens.knowledge.jax_arrays.objects import inherited, kind_of, owned
 from tfmemlens.knowledge.jax_arrays.values import (
     UNKNOWN,
     Class,
-    JaxArray,
     JaxFunction,
     JaxScope,
     Library,
@@ -127,7 +128,7 @@ class JaxReader(Control):
     def branches(self, node: ast.If, scope: JaxScope) -> Any:
         """The branch that is taken; of two that may be, what both make alike."""
         test = self.value(node.test, scope)
-        if test is not UNKNOWN and not isinstance(test, JaxArray | Thing | Library):
+        if not is_open(test):
             return self.body(node.body if test else node.orelse, scope)
         before = dict(scope.names)
         made, names = self.body(node.body, scope), scope.names
@@ -178,11 +179,16 @@ class JaxReader(Control):
     def of_class(self, node: ast.ClassDef, scope: JaxScope) -> Class:
         """A class, with its functions and fields."""
         made, inside = Class(node.name), JaxScope(scope)
+        for base in node.bases:
+            inherited(made, self.value(base, scope))
+        inside.names = dict(made.values)
         for each in node.body:
             if isinstance(each, ast.FunctionDef):
-                made.functions[each.name] = JaxFunction(each, scope, self.lines)
+                made.functions[each.name] = owned(self.decorated(each, inside), made, scope)
+                made.kinds[each.name] = kind_of(each)
             elif isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name):
-                made.fields.append(each.target.id)
+                if each.target.id not in made.fields:
+                    made.fields.append(each.target.id)
                 self.statement(each, inside)
             else:
                 self.statement(each, inside)
@@ -204,11 +210,10 @@ class JaxReader(Control):
             scope.names[target.id] = value
         elif isinstance(target, ast.Tuple | ast.List):
             parts = transforms.items_of(value)
-            starred = any(isinstance(each, ast.Starred) for each in target.elts)
-            fits = not starred and len(parts) == len(target.elts)
-            for at, each in enumerate(target.elts):
+            fitting = _taken_apart(target.elts, parts)
+            for each, part in zip(target.elts, fitting, strict=True):
                 inner = each.value if isinstance(each, ast.Starred) else each
-                self.assign(inner, parts[at] if fits else UNKNOWN, scope)
+                self.assign(inner, part, scope)
         elif isinstance(target, ast.Attribute):
             of = self.value(target.value, scope)
             if isinstance(of, Thing):
@@ -228,6 +233,18 @@ class JaxReader(Control):
             self.x64 = str(value).lower() in ("1", "true")
         elif name == "XLA_FLAGS" and (match := _DEVICES.search(str(value))):
             self.devices = int(match["many"])
+
+
+def _taken_apart(targets: Sequence[ast.expr], parts: Sequence[Any]) -> list[Any]:
+    """What each of the targets gets; one behind a star takes what the others leave."""
+    stars = [at for at, each in enumerate(targets) if isinstance(each, ast.Starred)]
+    if not stars and len(parts) == len(targets):
+        return [*parts]
+    if len(stars) != 1 or len(parts) < len(targets) - 1:
+        return [UNKNOWN] * len(targets)
+    first, behind = stars[0], len(targets) - stars[0] - 1
+    last = len(parts) - behind
+    return [*parts[:first], [*parts[first:last]], *parts[last:]]
 
 
 def _parts(target: ast.expr) -> Sequence[ast.expr]:

@@ -24,7 +24,7 @@ from tfmemlens.knowledge.jax_arrays.rules import (
 from tfmemlens.knowledge.jax_arrays.values import JaxArray, count, is_number, sizes_of, whole
 from tfmemlens.values import replace
 
-__all__ = ["RULES", "drawn"]
+__all__ = ["REDUCING", "RULES", "UPDATING", "drawn"]
 
 
 def _filled(call: Call) -> JaxArray | None:
@@ -48,7 +48,7 @@ def _square(call: Call) -> JaxArray | None:
 
 
 def _range(call: Call) -> JaxArray | None:
-    if call.name == "linspace":
+    if call.name in ("linspace", "logspace", "geomspace"):
         many = whole(call.get(2, "num", default=50))
         return None if many is None else JaxArray((many,), call.dtype(), call.on_host)
     given = [call.get(at) for at in range(len(call.args))]
@@ -260,6 +260,85 @@ def _diagonal(call: Call) -> JaxArray | None:
     return replace(x, shape=x.shape * 2 if len(x.shape) == 1 else (min(x.shape),))
 
 
+def _grid(call: Call) -> tuple[JaxArray, ...] | None:
+    """`meshgrid`, whose first two axes are turned round unless it is told `ij`."""
+    axes = [as_array(each) for each in call.args]
+    known = [each for each in axes if each is not None and len(each.shape) == 1]
+    if not known or len(known) < len(axes):
+        return None
+    sizes = [each.shape[0] for each in known]
+    turned = [*sizes[1::-1], *sizes[2:]] if call.named.get("indexing", "xy") == "xy" else sizes
+    if call.named.get("sparse"):
+        return None
+    return tuple(replace(each, shape=tuple(turned)) for each in known)
+
+
+def _contracted(call: Call) -> JaxArray | None:
+    """`tensordot`, `inner`, `vdot`."""
+    a, b, axes = call.array(0), as_array(call.get(1, "b")), call.get(2, "axes", default=2)
+    if a is None or b is None:
+        return None
+    dtype, host = joined_dtype([a, b]), a.on_host and b.on_host
+    if call.name == "vdot":
+        return JaxArray((), dtype, host)
+    if call.name == "inner":
+        return JaxArray((*a.shape[:-1], *b.shape[:-1]), dtype, host)
+    if isinstance(axes, int):
+        axes = (tuple(range(len(a.shape) - axes, len(a.shape))), tuple(range(axes)))
+    if not isinstance(axes, tuple | list) or len(axes) != 2:
+        return None
+    one, other = axes_of(axes[0], len(a.shape)), axes_of(axes[1], len(b.shape))
+    if one is None or other is None or [a.shape[at] for at in one] != [b.shape[at] for at in other]:
+        return None
+    left = (size for at, size in enumerate(a.shape) if at not in one)
+    return JaxArray((*left, *(s for at, s in enumerate(b.shape) if at not in other)), dtype, host)
+
+
+def _norm(call: Call) -> JaxArray | None:
+    axis = call.get(2, "axis")
+    return reduced(replace(call, args=call.args[:1], named=call.named | {"axis": axis}))
+
+
+def _sliced(call: Call) -> JaxArray | None:
+    """`lax.dynamic_slice` and its forms for one axis."""
+    x = call.array()
+    if x is None:
+        return None
+    if call.name == "dynamic_slice":
+        sizes = sizes_of(call.get(2, "slice_sizes"))
+        return None if sizes is None else replace(x, shape=sizes)
+    whole_axis = call.name == "dynamic_slice_in_dim"
+    size = whole(call.get(2, "slice_size")) if whole_axis else 1
+    axes = axes_of(call.get(3 if whole_axis else 2, "axis", default=0), len(x.shape))
+    if size is None or not axes:
+        return None
+    kept = (size,) if whole_axis or call.get(3, "keepdims", default=True) else ()
+    return replace(x, shape=(*x.shape[: axes[0]], *kept, *x.shape[axes[0] + 1 :]))
+
+
+def _segments(call: Call) -> JaxArray | None:
+    x, many = call.array(), whole(call.get(2, "num_segments"))
+    return None if x is None or many is None else replace(x, shape=(many, *x.shape[1:]))
+
+
+def _resized(call: Call) -> JaxArray | None:
+    x, shape = call.array(), sizes_of(call.get(1, "shape"))
+    return None if x is None or shape is None else replace(x, shape=shape)
+
+
+def _of_second(call: Call) -> JaxArray | None:
+    x = as_array(call.get(1, "v"))
+    return x and JaxArray(x.shape, "int32", call.on_host)
+
+
+def _differences(call: Call) -> JaxArray | None:
+    x, many = call.array(), whole(call.get(1, "n", default=1))
+    axes = axes_of(call.get(2, "axis", default=-1), len(x.shape)) if x else None
+    if x is None or many is None or not axes:
+        return None
+    return replace(x, shape=tuple(s - many if at in axes else s for at, s in enumerate(x.shape)))
+
+
 def _flat(call: Call) -> JaxArray | None:
     x = call.array()
     return x and replace(x, shape=(count(x.shape),))
@@ -269,14 +348,18 @@ _NAMES: tuple[tuple[str, Rule], ...] = (
     ("zeros ones empty full", _filled),
     ("zeros_like ones_like empty_like full_like", _like),
     ("eye identity tri", _square),
-    ("arange linspace", _range),
+    ("arange linspace logspace geomspace", _range),
     ("array asarray device_put ascontiguousarray", _converted),
     ("astype", _cast),
     (
         "relu gelu tanh sigmoid silu swish elu leaky_relu softplus exp expm1 log log1p sqrt square sin cos"
         " arctan negative sign floor ceil round clip copy stop_gradient block_until_ready softmax log_softmax"
         " log_sigmoid standardize roll flip sort triu tril nan_to_num reciprocal rsqrt erf conj"
-        " fftshift ifftshift with_sharding_constraint pmean psum normalize cbrt",
+        " fftshift ifftshift with_sharding_constraint pmean psum normalize cbrt tan arcsin"
+        " arccos sinh cosh arcsinh exp2 log2 log10 relu6 mish selu celu hard_tanh hard_sigmoid soft_sign"
+        " logit isnan isfinite isinf logical_not lgamma digamma erfinv trunc cummax cummin"
+        " cumlogsumexp interp digitize dynamic_update_slice dynamic_update_slice_in_dim"
+        " dynamic_update_index_in_dim cross optimization_barrier",
         _same,
     ),
     ("all_gather", _gathered),
@@ -284,11 +367,15 @@ _NAMES: tuple[tuple[str, Rule], ...] = (
     ("cumsum cumprod", _sum_up),
     (
         "add subtract multiply divide true_divide power maximum minimum logaddexp equal less greater"
-        " not_equal logical_and logical_or mod",
+        " not_equal logical_and logical_or mod remainder arctan2 hypot fmod logaddexp2 heaviside",
         _broadcasting,
     ),
     ("where", _where),
-    ("sum mean max min amax amin var std prod any all argmax argmin logsumexp median", reduced),
+    (
+        "sum mean max min amax amin var std prod any all argmax argmin logsumexp median nansum nanmean"
+        " nanmax nanmin nanstd nanvar count_nonzero ptp",
+        reduced,
+    ),
     ("reshape", reshaped),
     ("transpose", transposed),
     ("swapaxes moveaxis", swapped),
@@ -310,16 +397,30 @@ _NAMES: tuple[tuple[str, Rule], ...] = (
     ("solve cho_solve solve_triangular", _solved),
     ("top_k", _of_best),
     ("diag", _diagonal),
+    ("meshgrid", _grid),
+    ("tensordot inner vdot", _contracted),
+    ("norm", _norm),
+    ("dynamic_slice dynamic_slice_in_dim dynamic_index_in_dim", _sliced),
+    ("segment_sum segment_max segment_min segment_prod", _segments),
+    ("resize", _resized),
+    ("searchsorted", _of_second),
+    ("diff", _differences),
 )
 RULES: dict[str, Rule] = {name: rule for names, rule in _NAMES for name in names.split()}
 """The rule of each function, by the last part of its name."""
+REDUCING = frozenset(name for name, rule in RULES.items() if rule in (reduced, _norm, _contracted))
+REDUCING |= {"matmul", "dot", "einsum"}
+"""Functions and operators that sum over an axis, or take one value of it."""
+UPDATING = frozenset(name for name in RULES if name.startswith("dynamic_update")) | {"update"}
+"""What writes into an array, and gives one as large."""
 
 _HANN = ("hanning", "hamming", "blackman")
 RULES |= dict.fromkeys(_HANN, lambda call: _filled(replace(call, name="zeros")))
 
 
 _WITH_KEY = {"normal": 1, "uniform": 1, "truncated_normal": 3, "bernoulli": 2, "randint": 1, "gumbel": 1}
-_WITH_KEY |= {"exponential": 1, "laplace": 1, "rademacher": 1, "cauchy": 1, "bits": 1}
+_WITH_KEY |= {"exponential": 1, "laplace": 1, "rademacher": 1, "cauchy": 1, "bits": 1, "initializer": 1}
+_WITH_KEY |= {"gamma": 2, "poisson": 2, "beta": 3, "t": 2, "logistic": 1, "choice": 2}
 _OF_NUMPY = {"random": 0, "standard_normal": 0, "random_sample": 0, "normal": 2, "uniform": 2}
 _OF_NUMPY |= {"integers": 2, "randint": 2, "exponential": 1, "choice": 1}
 
@@ -352,6 +453,10 @@ def drawn(call: Call, *, with_key: bool) -> JaxArray | tuple[JaxArray, ...] | No
     shape = sizes_of(call.get(_WITH_KEY[call.name], "shape", default=()))
     if shape is None:
         return None
-    fixed = {"randint": "int32", "bernoulli": "bool"}.get(call.name)
+    fixed = {"randint": "int32", "bernoulli": "bool", "poisson": "int32"}.get(call.name)
+    if call.name == "choice":
+        among = as_array(call.get(1, "a"))
+        drawn_from = among if among and among.shape else JaxArray((1,), "int32")
+        return JaxArray((*shape, *drawn_from.shape[1:]), drawn_from.dtype)
     at = 4 if call.name in ("randint", "truncated_normal") else 2
     return JaxArray(shape, fixed or call.dtype(at))

@@ -37,6 +37,8 @@ def items_of(value: Any) -> list[Any]:
         return list(value)
     if isinstance(value, range):
         return list(value[:_MOST_ITEMS])
+    if isinstance(value, Thing) and value.of.is_tuple:
+        return [value.names.get(name, UNKNOWN) for name in value.of.fields]
     if isinstance(value, JaxArray) and value.shape and value.shape[0] <= _MOST_ITEMS:
         return [replace(value, shape=value.shape[1:])] * value.shape[0]
     if isinstance(value, JaxArray) and value.shape:

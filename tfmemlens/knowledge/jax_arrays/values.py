@@ -77,6 +77,8 @@ class JaxFunction:
     lines: Sequence[Line] = field(compare=False, repr=False, default=())
     bound: Any = None
     """The object whose method it is."""
+    owner: Any = field(compare=False, repr=False, default=None)
+    """The class that it stands in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +128,8 @@ class Noted:
     """Whether a gradient is taken of the function that it stands in."""
     times: int = 1
     """So many turns of a scan make one each, and a gradient keeps them all."""
+    taken_of: Shape = ()
+    """The shape of the array whose values it is, where indices in an array take them."""
     carried: int = 0
     """Bytes that each turn of that scan hands to the next, as far as they are known."""
 
@@ -158,9 +162,13 @@ class Class:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.functions: dict[str, JaxFunction] = {}
+        self.functions: dict[str, Any] = {}
+        self.kinds: dict[str, str] = {}
+        """By the function's name: `property`, `classmethod`, `staticmethod`."""
+        self.bases: list[Class] = []
         self.fields: list[str] = []
         self.values: dict[str, Any] = {}
+        self.is_tuple = False
 
 
 class Thing:
@@ -171,6 +179,14 @@ class Thing:
         self.names: dict[str, Any] = dict(of.values)
 
 
+@dataclass(frozen=True, slots=True)
+class Above:
+    """`super()` in a method of an object's class."""
+
+    thing: Any
+    bases: tuple[Class, ...]
+
+
 class JaxScope:
     """Names, and the scope around them."""
 
@@ -178,14 +194,14 @@ class JaxScope:
         self.names: dict[str, Any] = {}
         self.around = around
 
-    def find(self, name: str) -> Any:
-        """What a name stands for; None where no scope has it."""
+    def find(self, name: str, otherwise: Any = None) -> Any:
+        """What a name stands for; `otherwise` where no scope has it."""
         scope: JaxScope | None = self
         while scope is not None:
             if name in scope.names:
                 return scope.names[name]
             scope = scope.around
-        return None
+        return otherwise
 
 
 def is_number(value: Any) -> bool:
