@@ -35,6 +35,7 @@ from tfmemlens.readers.oom.account import (
 from tfmemlens.readers.oom.advice import AdviceCollector
 from tfmemlens.readers.oom.attempts import AttemptCollector
 from tfmemlens.readers.oom.contrasts import ContrastCollector
+from tfmemlens.readers.oom.hoped import HopedFor
 from tfmemlens.readers.oom.counters import Counters
 from tfmemlens.readers.oom.libraries import LIBRARIES
 from tfmemlens.readers.oom.other_failures import (
@@ -321,6 +322,7 @@ class SurroundingsCollector:
         self._asked_for: str | None = None
         """The variable of the environment that the line before asks for."""
         self._guide = switches.QuotedGuide()
+        self._hoped = HopedFor()
         self._replies, self._before_comment = Replies(), 0
         self._requests = False
         """Whether the lines are those of what a pod asks for, which is no limit."""
@@ -364,6 +366,7 @@ class SurroundingsCollector:
         for name, value in () if quoted else (*switches.settings(line.text), *printed):
             if not (self._requests and name == "container_memory"):
                 self._set(name, value, line)
+        hoped = self._hoped.holds(line.text, line.number)
         for purpose, rule in _PURPOSES.likely(line.text):
             known = self.purposes.get(purpose)
             failure = purpose in _OF_FAILURES
@@ -376,6 +379,8 @@ class SurroundingsCollector:
             if purpose in _OF_FAILURES:
                 told = without_gifts(without_earlier(without_denials(told)))
             if purpose in _OF_MANY_STEPS and only_counts_steps(line.text):
+                continue
+            if hoped and (purpose in _OF_MANY_STEPS or purpose.startswith("again at ")):
                 continue
             if rule.search(told) and not no_failure:
                 self.purposes[purpose] = line
@@ -443,8 +448,9 @@ class SurroundingsCollector:
             self.purposes.setdefault("code for sessions", line)
         if not _BENIGN.search(line.text):
             self.account.observe(line)
-        self.attempts.observe(line)
-        self.contrasts.observe(line)
+        if not self._hoped.holds(line.text, line.number):
+            self.attempts.observe(line)
+            self.contrasts.observe(line)
         self.advice.observe(line)
         self.counters.observe(line)
         self.metrics.observe(line)
