@@ -62,7 +62,9 @@ def test_asked_twice_of_a_line_it_counts_once() -> None:
 
 
 def test_trials_that_should_complete_did_not_go_well() -> None:
-    text = f"The search stops.\n{OOM}\n### Expected Behavior\nTraining to continue until 20 trials completed.\n"
+    text = (
+        f"The search stops.\n{OOM}\n### Expected Behavior\nTraining to continue until 20 trials completed.\n"
+    )
     assert "went well" not in explained(text).verdict
 
 

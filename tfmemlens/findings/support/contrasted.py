@@ -429,7 +429,10 @@ def compared(case: Case) -> Contrast | None:
             " set is held or evaluated whole: validate on as few as work, in small batches or on crops"
         )
     elif both.larger:
-        text += f". Of the numbers only `{both.larger}` is larger where it fails"
+        text += (
+            f". Of the numbers only `{both.larger}` is larger where it fails: find the largest that goes well"
+            " between them, and what grows with it"
+        )
     else:
         text += ". Stay with the first meanwhile, and go from there to the other one change at a time"
     remedy = Remedy(text, slug="what-differs" if _can_be_kept(both) else BOTH_WAYS)
@@ -449,6 +452,8 @@ def _of_nccl(case: Case) -> bool:
 def _can_be_kept(both: ComparedWays) -> bool:
     """Whether they differ in a line, in a number, or in what has a name or a release on both sides."""
     named = all(_NAMED_WAY.search(words) for words in (both.works, both.fails))
+    calls = [set(_CALL.findall(words)) for words in (both.works, both.fails)]
+    named = named or bool(calls[0] - calls[1] and calls[1] - calls[0])
     return bool(both.code or both.larger) or named
 
 
@@ -460,6 +465,7 @@ _NAMED_WAY = regex(
     r"`[^`]{2,60}`|(?i:\b(?:versions?|releases?|commit|python|jax(?:lib)?|tf|tensorflow|cuda|driver) ?v?\d)"
     r"|\bv?\d{1,3}\.\d{1,3}(?:\.\w+)?\b(?! ?(?:%|[KMGT]i?B|s\b|sec|hours?|min))"
 )
+_CALL = regex(r"[\w.]{3,60}\(\)")
 _OF_VALIDATION = regex(r"(?i)\b(?:valid|val\b|eval|test)")
 _LEADS = regex(r"(?i)\A(?:[-*\s]|(?:however|namely|but|and|yet|while|whereas)\b,? ?)+")
 

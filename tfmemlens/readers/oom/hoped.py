@@ -20,8 +20,9 @@ _HEAD = regex(
 _ENDS = regex(
     r"(?i)\A\s{0,3}#{1,6} |\A\s{0,3}(?:```|~~~)|\A\s{0,3}\*\*|\ATraceback\b"
     r"|\A[\s#*_>\d.)-]{0,12}(?:(?:please )?(?:describe|what (?:is|was)) )?(?:the |your )?"
-    r"(?:actual|current|observed|real|standalone|steps?|how to|to reproduce|reproduc\w+|code|minimal|other info"
-    r"|additional|environment|system info\w*|versions?|logs?|relevant|error|stack ?traces?|bug|setup|platform"
+    r"(?:actual|current|observed|real|standalone|steps?|how to|to reproduce|reproduc\w+|code|minimal"
+    r"|other info|additional|environment|system info\w*|versions?|logs?|relevant|error|stack ?traces?|bug"
+    r"|setup|platform"
     r"|os|describe|what (?:actually )?happen\w*|possible|screenshots?|context|problem)\b.{0,60}\Z"
     r"|\A\W*@?[\w-]{2,40} (?:commented|replied|wrote|\W{1,3} (?:comment|description))"
 )
