@@ -392,6 +392,8 @@ _CAUSED = regex(
     r"(?:is|was|seems to be|turn(?:s|ed) out to be|comes from|came from)"
     r" (?:that(?= \w)(?! (?:when|whenever|after|every time|each time|as soon as|once|while|during)\b)"
     r"|(?:because of|due to|caused by)\b"
+    r"|(?:(?:still|just|simply|really|actually) )?(?:the )?[\w-]{3,30} (?:calculation|computation|evaluation"
+    r"|matrix|operation)\b"
     r"|(?:with|in) (?!(?:the |my |your )?(?:memory|RAM|GPU|training|code|model|script|program|tensorflow)\b))"
 )
 _HAS_CAUSED = regex(
@@ -779,7 +781,7 @@ _DEMANDS = regex(
 _NAMES_MEMORY = regex(r"(?i)\bmemory\b|\bRAM\b|\bOOM\b|\bGPUs?\b|\bload|\bkeep|\bkept\b|\bcop(?:y|ies)")
 
 
-_PARTED = regex(r"[,;](?!\d)")
+_PARTED = regex(r"(?i)[,;](?!\d)|\s(?=but\b(?![^.]*\b(?:sure|certain|know|confirm\w*|understand|why)\b))")
 
 
 def _from_its_clause(sentence: str, pattern: re.Pattern[str]) -> str:
