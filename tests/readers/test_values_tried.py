@@ -140,3 +140,12 @@ def test_what_fixed_it_is() -> None:
 )
 def test_what_is_needed_was_not_tried(words: str, tried: bool) -> None:
     assert (pipeline.capture(f"{words}\n").surroundings.shows("recomputing in vain") is not None) is tried
+
+
+def test_a_size_that_is_told_goes_before_the_number() -> None:
+    text = (
+        "GP regression with jax\nn_points=30000 fits. n_points=60000 fails:\n"
+        "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 14400000000 bytes.\n"
+    )
+    assert pipeline.capture(text).surroundings.compared is not None
+    assert offered(text)[0] != "what-differs"

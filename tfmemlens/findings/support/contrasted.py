@@ -435,9 +435,16 @@ def compared(case: Case) -> Contrast | None:
         )
     else:
         text += ". Stay with the first meanwhile, and go from there to the other one change at a time"
-    remedy = Remedy(text, slug="what-differs" if _can_be_kept(both) else BOTH_WAYS)
+    kept = _can_be_kept(both) and not (both.of_values and _has_a_size(case))
+    remedy = Remedy(text, slug="what-differs" if kept else BOTH_WAYS)
     more = f" (`{both.larger}`)" if both.larger else ""
     return Contrast(both.fails_line, "what works and what fails", remedy, beside=both.works_line, more=more)
+
+
+def _has_a_size(case: Case) -> bool:
+    """Whether a message says how much was asked for, which tells more than that one number is larger."""
+    request = case.moments[0].request if case.moments else None
+    return request is not None and request.needed_bytes is not None
 
 
 def _of_nccl(case: Case) -> bool:

@@ -104,7 +104,7 @@ class ValuesTried:
                 continue
             good, bad = edge
             larger = "" if name == BATCH else f"{name} {good.value} -> {bad.value}"
-            return ComparedWays(good.words, good.line, bad.words, bad.line, larger)
+            return ComparedWays(good.words, good.line, bad.words, bad.line, larger, of_values=True)
         return None
 
     def _edge(self, name: str) -> tuple[Tried, Tried] | None:
