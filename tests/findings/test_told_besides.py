@@ -20,7 +20,7 @@ SMALL = oom("640,2048", "pump/dense_4/MatMul")
     [
         "Resource exhausted when training in a loop",
         "I build a network for each of 5 folds (k-fold)",
-        "my hyperparameter search ends with",
+        "my hyperparameter search ends at its 12th trial, after a loop of others, with",
         "it always fails after the 3rd trial",
         "I train 12 models one after another",
     ],

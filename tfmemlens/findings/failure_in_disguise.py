@@ -45,6 +45,7 @@ BASIS = Basis.NAME
 EXPLAINS = "no bytes: it says what the message means"
 GENERAL = True
 
+_ENDED = "ended with code 0"
 _SMALL_BYTES = 256 * MIB
 """A request that a device has room for, unless it is full."""
 _MEANING = {
@@ -73,7 +74,7 @@ def check(case: Case) -> Iterator[Finding]:
             because=alone or f"{meaning}{size}, an out-of-memory error in disguise{full}",
             evidence=(Evidence("the message", failed.line),),
             detail=_of_pool(moment) if of_pool else "",
-            remedies=tuple(_remedies(case, moment, of_pool)),
+            remedies=() if _ENDED in alone else tuple(_remedies(case, moment, of_pool)),
             moment=index,
         )
 
@@ -641,6 +642,11 @@ def _open_end(case: Case, moment: Moment) -> str:
     sizes = [int(match["bytes"]) for line in lines if (match := _REFUSED_BYTES.search(line.text))]
     if min([asked.bytes, *sizes]) <= _SMALL_BYTES:
         return ""  # so little that the device is full
+    if (well := _ended_well(case, moment)) and title is None:
+        return (
+            f"the driver refused the pool a region of {human_size(asked)}; that is no failure: the program"
+            f" went on with what it had, and {_ENDED} ({well.place})"
+        )
     end = "whether one ended, and how, is not in this text"
     if title:
         end = f"{title.place} tells of an end, and its message is not in this text"
@@ -648,6 +654,13 @@ def _open_end(case: Case, moment: Moment) -> str:
         f"the driver refused the pool a region of {human_size(asked)}; less is asked for then, so by itself"
         f" this line ends no run: {end}"
     )
+
+
+def _ended_well(case: Case, moment: Moment) -> Line | None:
+    """The line behind the message that says that the program ended without an error."""
+    told, lines = case.capture.surroundings, moment.incident.tellings if moment.incident else ()
+    well = told.shows(_ENDED)
+    return well if well and not any(line.number > well.number for line in lines) else None
 
 
 _OF_A_REGION = "from device"

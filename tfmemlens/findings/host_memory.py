@@ -128,7 +128,7 @@ from tfmemlens.findings.support.prose_advice import (
     SHARD_THE_DATA,
     SMALLER_QUEUES,
 )
-from tfmemlens.findings.support.rise_with import rise_with
+from tfmemlens.findings.support.rise_with import left_by_each_save, of_each_save, rise_with
 from tfmemlens.findings.support.rows import (
     failures,
     on_host,
@@ -302,6 +302,8 @@ def _why_killed(case: Case, moment: Moment, said: str) -> str:
             f"; {line.place} says that it was while a checkpoint is saved: each process that saves"
             " copies weights and the optimizer's state from its device to host RAM first"
         )
+    elif line and left_by_each_save(case) == line:
+        because += f"; {line.place} says that something of each save of a checkpoint stays"
     elif line:
         because += (
             f"; {line.place} says that it was while a checkpoint is saved: JAX copies its part of the"
@@ -642,6 +644,9 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     if was_killed(moment) and not another_program(moment):
         if rises := rise_with(case):
             yield from rises.remedies(case)
+            return
+        if left_by_each_save(case):
+            yield from of_each_save()
             return
         if being_folded(case, moment):
             yield AS_ARGUMENT

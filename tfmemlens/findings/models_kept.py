@@ -59,7 +59,7 @@ def check(case: Case) -> Iterator[Finding]:
         if (alive := _alive(case.capture.live_model)) is not None:
             yield _recorded(index, told, by_loop, *alive)
             continue
-        in_loop = told.shows("models in a loop") if _may_hold_others(case, request) else None
+        in_loop = _in_words(told) if _may_hold_others(case, request) else None
         if not (many or told.alone or by_loop) and (before := _made_before(case, request)):
             yield _of_one_graph(index, *before)
             continue
@@ -187,6 +187,26 @@ def _of_one_graph(index: int, what: str, line: Line | None, remedies: tuple[Reme
         remedies=remedies,
         moment=index,
     )
+
+
+def _in_words(told: Surroundings) -> Line | None:
+    """The line that tells of one model after another. None where it only names a search, and nothing tells
+    that an earlier model was done; nor where the text says with which batch all goes well.
+    """
+    line = told.shows("models in a loop")
+    if line is None or (told.setting("failed_batch") and told.setting("working_batch")):
+        return None
+    in_turn = _IN_TURN.search(line.text) or any(map(told.shows, _EARLIER))
+    return None if _NAMES_A_SEARCH.search(line.text) and not in_turn else line
+
+
+_NAMES_A_SEARCH = regex(r"(?i)\b(?:search|tuning|tuner|optimi[sz]ation)\b")
+_IN_TURN = regex(r"(?i)\b(?:loop|folds?|after|second|third|several|many|multiple|each|every|trials?)\b")
+_EARLIER = (
+    "many runs before", "failing late", "growing in words", "again at each trial", "again at each model",
+    "again at each fold", "again at each training", "kept in words", "clearing the session",
+)  # fmt: skip
+"""What tells that models were made before."""
 
 
 def _may_hold_others(case: Case, request: Request) -> bool:

@@ -195,6 +195,8 @@ def caches(told: Surroundings, line: Line | None, grows: Line | None = None) -> 
 def check(case: Case) -> Iterator[Finding]:
     told = case.capture.surroundings
     said, grows = told.shows("running short") or _in_other_words(case), told.shows("growing in words")
+    if grows and said and _named_a_leak_in_vain(case, grows):
+        grows = None
     if grows and said and (only_of_a_leak(said) or only_killed(said)):
         said = None  # what speaks of a leak says the same
     likely = told_mechanism(case)
@@ -302,6 +304,11 @@ def check(case: Case) -> Iterator[Finding]:
             *((_OF_ANOTHER_ERROR,) if another_error(told) and not grows else ()),
             *((differs.remedy,) if differs else ()),
             *((_NUMPY_FUNCTION,) if cause and _OF_PY_FUNCTION.search(cause[0]) else ()),
+            *(
+                (_SOME_COLUMNS,)
+                if framework_of(case) == JAX and cause and _OF_A_JACOBIAN.search(cause[0])
+                else ()
+            ),
             *((_LESS_OF_THE_SQUARE,) if cause and _OF_A_SQUARE.search(cause[0]) else ()),
             *((little.remedy,) if little and grows is None else ()),
             *lower,
@@ -390,9 +397,10 @@ def _of_no_growth(told: Surroundings, grows: Line) -> Finding:
 def _of_the_limit(told: Surroundings) -> Iterator[Remedy]:
     """Whether the limit of its container ended it, where the text states that limit."""
     if limit := told.setting("container_memory"):
+        of_gpus = ": a GPU's driver and libraries take host RAM, too, more for each GPU it sees"
         yield Remedy(
             f"see whether the container ended by its own limit of host RAM, {limit[0]} ({limit[1].place}),"
-            " and raise that: a GPU's driver and libraries take host RAM, too, more for each GPU it sees",
+            f" and raise that{of_gpus if told.shows('a GPU named') else ''}",
             "docker inspect -f '{{.State.OOMKilled}}' NAME; docker stats --no-stream",
             slug="container-limit",
         )
@@ -894,6 +902,30 @@ def _is_profile(moment: Moment) -> bool:
 
 _COMPARED = regex(r"(?i)\b(?:increased|higher|larger) (?:\w+ ){0,3}(?:memory|RAM)\b")
 """More than in another way to run it, and no growth over time."""
+
+
+_OF_A_JACOBIAN = regex(r"(?i)\b(?:jacobians?|hessians?)\b")
+_SOME_COLUMNS = Remedy(
+    "compute the Jacobian (or Hessian) some columns or rows at a time, a setting of many libraries (a chunk"
+    " size), or take its product with a vector where that is enough; and block right after it: a failure may"
+    " show where its result is used first",
+    "J = jax.lax.map(lambda v: jax.jvp(f, (x,), (v,))[1], jnp.eye(x.size), batch_size=32)   # rows of J.T",
+    slug="in-blocks",
+)
+
+
+def _named_a_leak_in_vain(case: Case, grows: Line) -> bool:
+    """Whether a title alone speaks of a leak, and a line below names a cause that keeps nothing."""
+    if grows.number != 1 or not only_of_a_leak(grows):
+        return False
+    cause = stated_cause(case)
+    return cause is not None and cause[1].number > 1 and not _KEEPS.search(cause[1].text)
+
+
+_KEEPS = regex(
+    r"(?i)\b(?:leak|grow|kept|keep|held|hold|accumul|never|not (?:free|releas)|refer|cache|append|again|each"
+    r"|every|retrac|recompil|increas)"
+)
 
 
 def _did_what(told: Surroundings, said: Line | None, grows: Line | None) -> str:

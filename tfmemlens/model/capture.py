@@ -190,6 +190,8 @@ class ComparedWays:
     """The one number that is larger where it fails: `validate on 5 -> 23`."""
     code: Line | None = None
     """The line of quoted code that only the way that fails has."""
+    of_values: bool = False
+    """Whether the sides are values of one setting, each with how it went."""
 
 
 _BELOW = 3

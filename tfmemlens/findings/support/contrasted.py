@@ -429,12 +429,22 @@ def compared(case: Case) -> Contrast | None:
             " set is held or evaluated whole: validate on as few as work, in small batches or on crops"
         )
     elif both.larger:
-        text += f". Of the numbers only `{both.larger}` is larger where it fails"
+        text += (
+            f". Of the numbers only `{both.larger}` is larger where it fails: find the largest that goes well"
+            " between them, and what grows with it"
+        )
     else:
         text += ". Stay with the first meanwhile, and go from there to the other one change at a time"
-    remedy = Remedy(text, slug="what-differs" if _can_be_kept(both) else BOTH_WAYS)
+    kept = _can_be_kept(both) and not (both.of_values and _has_a_size(case))
+    remedy = Remedy(text, slug="what-differs" if kept else BOTH_WAYS)
     more = f" (`{both.larger}`)" if both.larger else ""
     return Contrast(both.fails_line, "what works and what fails", remedy, beside=both.works_line, more=more)
+
+
+def _has_a_size(case: Case) -> bool:
+    """Whether a message says how much was asked for, which tells more than that one number is larger."""
+    request = case.moments[0].request if case.moments else None
+    return request is not None and request.needed_bytes is not None
 
 
 def _of_nccl(case: Case) -> bool:
@@ -449,6 +459,8 @@ def _of_nccl(case: Case) -> bool:
 def _can_be_kept(both: ComparedWays) -> bool:
     """Whether they differ in a line, in a number, or in what has a name or a release on both sides."""
     named = all(_NAMED_WAY.search(words) for words in (both.works, both.fails))
+    calls = [set(_CALL.findall(words)) for words in (both.works, both.fails)]
+    named = named or bool(calls[0] - calls[1] and calls[1] - calls[0])
     return bool(both.code or both.larger) or named
 
 
@@ -460,6 +472,7 @@ _NAMED_WAY = regex(
     r"`[^`]{2,60}`|(?i:\b(?:versions?|releases?|commit|python|jax(?:lib)?|tf|tensorflow|cuda|driver) ?v?\d)"
     r"|\bv?\d{1,3}\.\d{1,3}(?:\.\w+)?\b(?! ?(?:%|[KMGT]i?B|s\b|sec|hours?|min))"
 )
+_CALL = regex(r"[\w.]{3,60}\(\)")
 _OF_VALIDATION = regex(r"(?i)\b(?:valid|val\b|eval|test)")
 _LEADS = regex(r"(?i)\A(?:[-*\s]|(?:however|namely|but|and|yet|while|whereas)\b,? ?)+")
 

@@ -736,7 +736,8 @@ def _in_options(remedy: Remedy) -> Remedy:
 def without_a_batch(case: Case) -> Iterator[Remedy]:
     """What is left where a smaller batch was tried, or is none."""
     yield _WHAT_ELSE
-    yield _smaller_model(case)
+    if case.capture.surroundings.shows("a larger batch works") is None:
+        yield _smaller_model(case)  # what ran with a larger one has room for the model
 
 
 def _smaller_model(case: Case) -> Remedy:

@@ -59,6 +59,26 @@ class RiseWith(NamedTuple):
         return (less, _RESTART) if self.apart else (_BEFORE_AND_AFTER, less, _RESTART)
 
 
+def left_by_each_save(case: Case) -> Line | None:
+    """The line whose words say that something of each save stays, where no figures show it."""
+    told = case.capture.surroundings
+    grows = told.shows("growing in words")
+    if grows is None or grows != told.shows("saving in words") or framework_of(case) != JAX:
+        return None
+    return grows if _EACH_SAVE.search(grows.text) else None
+
+
+_EACH_SAVE = regex(
+    r"(?i)/(?:save|checkpoint)\b|\b(?:per|each|every) (?:\w+ )?(?:save|checkpoint)"
+    r"|\b(?:checkpoint\w*|saves?|saving) (?:\w+ ){0,3}?(?:leaks?|accumulates?)\b"
+)
+
+
+def of_each_save() -> tuple[Remedy, ...]:
+    """What helps where something of each save stays."""
+    return (END_EACH_SAVE, _RESTART)
+
+
 _NAMES = {"save": "save of a checkpoint", "evaluation": "evaluation"}
 _ITERATORS_ONCE = Remedy(
     "make what the evaluation uses once, above the training loop: its input iterators (each has buffers and"

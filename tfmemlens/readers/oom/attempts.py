@@ -227,6 +227,7 @@ _FROM_OTHERS = regex(
 _NOT_YET = regex(
     r"(?i)\b(?:will|going to|gonna|want(?:ed)? to|plan\w* to|thinking (?:of|about)|consider\w*|before"
     r"|never|not|yet to) (?:\w+ )?(?:tr(?:y|ied|ying)|us(?:e|ed|ing)|set|call\w*|do)\b"
+    r"|\b(?:needs?|requires?|follow[- ]?ups?|to-?do|deferred)\b"
     r"|n't (?:\w+ )?(?:tr(?:y|ied)|us(?:e|ed|ing)|set|call\w*|want|have to)\b"
     r"|\bwithout (?:us(?:e|ing)|a|any)\b"
     r"|\binstead of (?:the |a |an |using )|\b(?:should|could) (?:have|'ve)\b"

@@ -93,6 +93,13 @@ _COUNTED = regex(
 """`5 workers`: what stands behind a number, asked where no name before one tells the difference."""
 
 
+_OTHER_FAILURE = regex(
+    r"(?i)\b(?:different|another|other|distinct|separate|new) (?:\w+ )?(?:failures?|errors?|problems?"
+    r"|issues?|bugs?|crash(?:es)?|causes?|OOMs?|symptoms?|root causes?)\b"
+)
+"""Two failures are told apart, and no two ways to run it."""
+
+
 class _Side(NamedTuple):
     words: str
     fails: bool
@@ -204,6 +211,8 @@ def _parts(sentence: str, clauses: Sequence[tuple[str, bool | None]]) -> Iterato
 
 def _comparable(good: _Side, bad: _Side) -> bool:
     """Whether the two say how each was run, and differ in that."""
+    if _OTHER_FAILURE.search(bad.words) or _OTHER_FAILURE.search(good.words):
+        return False
     if not _MEMORY.search(bad.words) or _OF_TIME.search(good.words) or _WHATEVER.search(bad.words):
         return False
     if _LOOKS.search(bad.words) or _LOOKS.search(good.words):

@@ -76,7 +76,7 @@ _WORKS = regex(
     r"|\b(?:as expected|disappear(?:s|ed)?|goes away|went away|is gone|problem is solved)\b"
     r"|\b(?:memory|RAM|it|and|usage) (?:sits|stays|stayed|remains|remained) (?:\w+ )?(?:at|there|flat|below"
     r"|under|around|low|the same)\b|\b(?:go|goes|went|get|gets|got) through\b"
-    r"|\b(?:re)?solve[sd]\b|\bfixe[sd]\b"
+    r"|\b(?:re)?solve[sd]\b|(?<!\ba )(?<!\bthe )(?<!\bof )(?<!\bwith )\bfixe[sd]\b"
 )
 _CONTRARY = regex(r"(?i)\A\W*(?:but |and |while )?not (?:with|on|for|when|in|if|using|under|at)\b")
 _TURNS = regex(r"(?i)\A\W*(?:but|however|yet|otherwise|whereas|and then)\b")
@@ -206,7 +206,8 @@ _FIXED = regex(
     r"|\b(?:this|that|the|your|his) (?:[\w.]+ ){0,2}?(?:update|upgrade|version|release|patch|commit"
     r"|change|fix|PR"
     r"|workaround) (?:\w+ )?(?:fixe[sd]|solve[sd]|resolve[sd]|helped)\b"
-    r"|\b(?:this|that|it|which|\w+ing (?:(?!, ?(?:i|we|what) )[^!?;]){1,80}?) (?<!\bis )(?<!\bare )"
+    r"|\b(?:this|that|it|which|\w+ing (?:(?!, ?(?:i|we|what) )[^!?;]){1,80}?)"
+    r" (?!fixed (?:issue|bug|PR|thread|ticket|report|problem)s?\b)(?<!\bis )(?<!\bare )"
     r"(?<!\bwas )(?<!\bbe )(?<!\bnothing )(?<!\bnone )(?<!\bneither )(?<!\bnever )(?<!\bhardly )(?<!\bnot )"
     r"(?<!\ba )(?<!\ban )(?<!\bthe )(?<!\bof )(?<!\bfor )(?<!\bany )(?<!\beach )(?<!\bat )(?<!\bto )"
     r"(?:fixed(?! (?:points?|sizes?|shapes?|lengths?|numbers?|seeds?|steps?|values?|batch\w*)\b)|solved"
@@ -374,7 +375,8 @@ _NOT_KNOWN = regex(
 )
 """`I would like to know what caused this problem`: a question that is told."""
 _CAUSED = regex(
-    r"(?i)\broot cause(?: (?:of|for|behind) (?:the |my )?\w+)?(?::| is| was| (?:seems|appears) to be)"
+    r"(?i)\broot cause(?: (?:of|for|behind) (?:the |my )?\w+)?(?::| is| was"
+    r"| (?:seems|appears|looks) (?:like|to be)\b)"
     r"|\bit turn(?:s|ed) out (?:that )?\w+ \w"
     r"|\b(?:which|that|this) (?:causes?|caused|leads? to|led to|results? in) (?:an? |the |my )?(?:\w+ )?"
     r"(?:OOM|out[- ]of[- ]memory|memory leak)\b"
@@ -390,6 +392,8 @@ _CAUSED = regex(
     r"(?:is|was|seems to be|turn(?:s|ed) out to be|comes from|came from)"
     r" (?:that(?= \w)(?! (?:when|whenever|after|every time|each time|as soon as|once|while|during)\b)"
     r"|(?:because of|due to|caused by)\b"
+    r"|(?:(?:still|just|simply|really|actually) )?(?:the )?[\w-]{3,30} (?:calculation|computation|evaluation"
+    r"|matrix|operation)\b"
     r"|(?:with|in) (?!(?:the |my |your )?(?:memory|RAM|GPU|training|code|model|script|program|tensorflow)\b))"
 )
 _HAS_CAUSED = regex(
@@ -777,7 +781,7 @@ _DEMANDS = regex(
 _NAMES_MEMORY = regex(r"(?i)\bmemory\b|\bRAM\b|\bOOM\b|\bGPUs?\b|\bload|\bkeep|\bkept\b|\bcop(?:y|ies)")
 
 
-_PARTED = regex(r"[,;](?!\d)")
+_PARTED = regex(r"(?i)[,;](?!\d)|\s(?=but\b(?![^.]*\b(?:sure|certain|know|confirm\w*|understand|why)\b))")
 
 
 def _from_its_clause(sentence: str, pattern: re.Pattern[str]) -> str:

@@ -86,6 +86,15 @@ GOES_ON = LineRule(
     ),
 )  # fmt: skip
 """The text says that the program goes on after what it quotes."""
+ENDED_WELL = LineRule(
+    r"(?i)\b(?:process (?:finished|exited|ended|terminated)|exited|finished|program ended) with"
+    r" (?:exit )?(?:code|status) 0\b(?![.x\d])|\A\[Done\] exited with code=0\b",
+    "Process finished with exit code 0",
+    "train.py exited with code 0",
+    "[Done] exited with code=0 in 81.2 seconds",
+    needs=("code 0", "status 0", "code=0"),
+)
+"""A console says that the program ended without an error."""
 _MEMORY = r"(?:V?RAM|(?:GPU|host|system|main|CPU|video|physical) memory|memory|swap)"
 _FIGURE = r"\d{1,4}(?:\.\d{1,2})? ?(?:GB|GiB|G|TB)"
 _MUCH = (
@@ -429,6 +438,7 @@ PROSE = {
     "an error in a title": TITLED,
     "hanging in words": HANGS,
     "going on in words": GOES_ON,
+    "ended with code 0": ENDED_WELL,
     "much memory in words": MUCH_MEMORY,
     "killed in words": KILLED_IN_WORDS,
     "models in a loop": IN_A_LOOP,

@@ -736,6 +736,7 @@ WITHOUT_GPU = LineRule(
     r"|\btensorflow[-_]cpu\b|\bcpu[- ]only\b"
     r"|\b(?:train\w*|runs?|running|comput\w+)\b[^.\n]{0,20} (?:on|in) (?:the |my |a )?CPU\b"
     r"(?! (?:or|memory|RAM|and (?:the |my |a )?GPU)\b)"
+    r"|\bused by (?:JAX|TensorFlow) on (?:the )?CPU\b"
     r"|\b(?:in|with) (?:the )?CPU[- ]mode\b|\bJAX_PLATFORM(?:S|_NAME)\b[\"'\]]{0,2} ?[=,] ?[\"']?cpu\b"
     r"|\bjax_platform(?:s|_name)['\"], ?['\"]cpu\b|\A\W*CPU\W*\Z"
     r"|\A\W{0,4}GPU model(?: and memory)?[ :*-]{1,6}(?:not? us(?:ed|ing)|none|nope?|CPU(?: only)?)\W*\Z",
@@ -749,6 +750,7 @@ WITHOUT_GPU = LineRule(
     "My RAM is full during training on the CPU",
     "I run the demo in CPU and it stops",
     "- GPU model and memory: none",
+    "the solver library used by JAX on cpu",
     needs=(" gpu", "cpu", "gpu model"),
 )
 """The text says that a GPU is not expected."""

@@ -36,6 +36,7 @@ from tfmemlens.readers.oom.advice import AdviceCollector
 from tfmemlens.readers.oom.attempts import AttemptCollector
 from tfmemlens.readers.oom.contrasts import ContrastCollector
 from tfmemlens.readers.oom.counters import Counters
+from tfmemlens.readers.oom.hoped import HopedFor
 from tfmemlens.readers.oom.libraries import LIBRARIES
 from tfmemlens.readers.oom.other_failures import (
     CPP_FRAME,
@@ -54,6 +55,7 @@ from tfmemlens.readers.oom.schedules import only_counts_steps
 from tfmemlens.readers.oom.sentence import FRAME
 from tfmemlens.readers.oom.told_besides import HINT
 from tfmemlens.readers.oom.told_of_xla import PJRT_ON_A_GPU
+from tfmemlens.readers.oom.values_tried import ValuesTried
 from tfmemlens.readers.oom.versions import Releases
 from tfmemlens.readers.oom.xla_metrics import XlaMetrics
 from tfmemlens.units import MIB, Size, parse_size
@@ -310,6 +312,7 @@ class SurroundingsCollector:
         self.account = AccountCollector()
         self.attempts = AttemptCollector()
         self.contrasts = ContrastCollector()
+        self.values = ValuesTried()
         self.advice = AdviceCollector()
         self.counters = Counters()
         self.metrics = XlaMetrics()
@@ -321,6 +324,7 @@ class SurroundingsCollector:
         self._asked_for: str | None = None
         """The variable of the environment that the line before asks for."""
         self._guide = switches.QuotedGuide()
+        self._hoped = HopedFor()
         self._replies, self._before_comment = Replies(), 0
         self._requests = False
         """Whether the lines are those of what a pod asks for, which is no limit."""
@@ -364,6 +368,7 @@ class SurroundingsCollector:
         for name, value in () if quoted else (*switches.settings(line.text), *printed):
             if not (self._requests and name == "container_memory"):
                 self._set(name, value, line)
+        hoped = self._hoped.holds(line.text, line.number)
         for purpose, rule in _PURPOSES.likely(line.text):
             known = self.purposes.get(purpose)
             failure = purpose in _OF_FAILURES
@@ -376,6 +381,8 @@ class SurroundingsCollector:
             if purpose in _OF_FAILURES:
                 told = without_gifts(without_earlier(without_denials(told)))
             if purpose in _OF_MANY_STEPS and only_counts_steps(line.text):
+                continue
+            if hoped and (purpose in _OF_MANY_STEPS or purpose.startswith("again at ")):
                 continue
             if rule.search(told) and not no_failure:
                 self.purposes[purpose] = line
@@ -441,10 +448,14 @@ class SurroundingsCollector:
         self.releases.read(line)
         if ("tf." in line.text or "sess." in line.text) and _OF_TF1.search(line.text):
             self.purposes.setdefault("code for sessions", line)
-        if not _BENIGN.search(line.text):
+        hoped = self._hoped.holds(line.text, line.number)
+        if not (hoped or _BENIGN.search(line.text)):
             self.account.observe(line)
-        self.attempts.observe(line)
-        self.contrasts.observe(line)
+        if not hoped:
+            self.attempts.observe(line)
+            self.contrasts.observe(line)
+            if not self.another_wrote(line.number):
+                self.values.observe(line)
         self.advice.observe(line)
         self.counters.observe(line)
         self.metrics.observe(line)
@@ -520,6 +531,20 @@ class SurroundingsCollector:
         if not known and len(self.settings) < _MAX_SETTINGS:
             self.settings.append((name, value, line))
 
+    def _take_batches(self, facts: dict[str, Line]) -> None:
+        """Note which batch went well and which one failed, as settings; where the smaller one failed, that
+        the batch plays no part.
+        """
+        if (edge := self.values.batches()) is None:
+            return
+        good, bad = edge
+        if good.value > bad.value:
+            facts.setdefault("a larger batch works", bad.line)
+            return
+        if not any(name == "working_batch" for name, _, _ in self.settings):
+            self._set("working_batch", str(good.value), good.line)
+        self._set("failed_batch", str(bad.value), bad.line)
+
     def hear(self, words: SurroundingsCollector) -> None:
         """Take over what the words round a log of several processes say of all of them: how they are started,
         what is set, which device they have.
@@ -573,6 +598,7 @@ class SurroundingsCollector:
         if counted := self.metrics.value():
             self.harmless.setdefault(counted[0], (1, counted[1]))
         facts = self._told()
+        self._take_batches(facts)
         return Surroundings(
             devices=tuple(devices),
             soft_warnings=tuple(SoftWarning(size, allocator, line) for size, allocator, line in soft),
@@ -592,7 +618,7 @@ class SurroundingsCollector:
             elsewhere=tuple(self.elsewhere.items()),
             without_figures=tuple(self.without_figures.items()),
             works_in=self.releases.value(),
-            compared=self.contrasts.compared(),
+            compared=self.values.compared() or self.contrasts.compared(),
             large_host_requests=tuple(self.large[-_KEEP:]),
         )
 
