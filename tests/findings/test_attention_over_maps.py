@@ -66,3 +66,9 @@ def test_any_product_of_matrices_is_no_attention(kernel: str, shape: str, scores
         " GPU_0_bfc\n"
     )
     assert ("attention scores" in explained(text).verdict) is scores
+
+
+@pytest.mark.parametrize(("op", "of_pairs"), [("Tile", False), ("Reshape_1", False), ("einsum/Einsum", True)])
+def test_an_image_upscaled_by_hand_is_no_attention(op: str, of_pairs: bool) -> None:
+    verdict = explained(oom("64,16,32,64,32,64", f"up/{op}")).verdict
+    assert ("positions with every other" in verdict) is of_pairs

@@ -1,4 +1,4 @@
-"""A kernel with its units first is no set of samples, and the vocabulary of a published model is not chosen."""
+"""A kernel with its units first is no set of samples, and a published vocabulary is not chosen."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from tests.findings.logs import GPU
 from tests.findings.pages import explained, offered
 
 _CONVOLVED = """\
-ResourceExhaustedError (see above for traceback): OOM when allocating tensor with shape[{shape}] and type float\
- on {gpu} by allocator GPU_0_bfc
+ResourceExhaustedError (see above for traceback): OOM when allocating tensor with shape[{shape}] and type\
+ float on {gpu} by allocator GPU_0_bfc
 \t [[Node: {node} = {op}[T=DT_FLOAT, data_format="NHWC", padding="SAME", strides=[1, 1, 1, 1],\
  _device="{gpu}"](last/pool, head/weights)]]
 """
@@ -40,8 +40,8 @@ def test_samples_stay_samples(shape: str, node: str, op: str) -> None:
 
 
 _TABLE = """\
-ResourceExhaustedError: OOM when allocating tensor with shape[{rows},1024] and type float on {gpu} by allocator\
- GPU_0_bfc
+ResourceExhaustedError: OOM when allocating tensor with shape[{rows},1024] and type float on {gpu} by\
+ allocator GPU_0_bfc
 \t [[{{{{node net/word_embedding/Initializer/random_normal/RandomStandardNormal}}}}]]
 """
 

@@ -135,7 +135,8 @@ def _while_making(case: Case) -> Iterator[Finding]:
                 severity=Severity.CAUSE,
                 headline=f"the run failed {where}: {tensor_text(moment)}",
                 because=(
-                    f"{copied or _taking(request) or f'it failed {where}'}; {_why(finds_a_full_device(case, moment))}"
+                    f"{copied or _taking(request) or f'it failed {where}'};"
+                    f" {_why(finds_a_full_device(case, moment))}"
                 ),
                 detail="Weights and optimizer slots do not depend on the batch.",
                 explains=alike(moment),
