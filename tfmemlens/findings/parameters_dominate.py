@@ -162,7 +162,8 @@ _USERS = Remedy(
 def _whose_table(request: Request) -> str | None:
     """Whose vocabulary an embedding table has that a published model brings."""
     shape = request.failed.shape or ()
-    if weight_of(request) is not Weight.TABLE or len(shape) != 2:
+    in_training = request.failed.updating or request.owner.phase is Phase.OPTIMIZER
+    if in_training or weight_of(request) is not Weight.TABLE or len(shape) != 2:
         return None
     name = PRETRAINED.get(shape[0] or 0)
     return f"the vocabulary of {name}" if name else None
