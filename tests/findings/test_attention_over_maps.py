@@ -92,3 +92,9 @@ def test_scores_of_the_next_map_are_left() -> None:
     text = f"attn_res = [48, 24]\n{oom('2,4,2304,2304', 'unet/down0_attn/MatMul')}"
     need = 2 * 4 * 2304 * 2304 * 4
     assert explained(text).actions[0].remedy.saves_bytes == need - need // 16
+
+
+@pytest.mark.parametrize(("op", "of_pairs"), [("Tile", False), ("Reshape_1", False), ("einsum/Einsum", True)])
+def test_an_image_upscaled_by_hand_is_no_attention(op: str, of_pairs: bool) -> None:
+    verdict = explained(oom("64,16,32,64,32,64", f"up/{op}")).verdict
+    assert ("positions with every other" in verdict) is of_pairs

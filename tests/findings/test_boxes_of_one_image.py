@@ -30,3 +30,12 @@ def test_one_image_is_no_number_of_boxes(node: str) -> None:
 def test_many_crops_are_counted() -> None:
     report = pipeline.explain(oom("900,14,14,1024", node="roi/CropAndResize"))
     assert "900 boxes" in report.verdict
+
+
+def test_boxes_halve_no_batch_where_nothing_trains() -> None:
+    text = "Faster R-CNN on a camera: ResourceExhaustedError: OOM when allocating tensor with shape[{}]"
+    slugs = [action.remedy.slug for action in pipeline.explain(text.format("300,1024,14,14")).actions]
+    assert "fewer-boxes" in slugs
+    assert "smaller-batch" not in slugs
+    maps = [action.remedy.slug for action in pipeline.explain(text.format("300,64,112,112")).actions]
+    assert "smaller-batch" in maps

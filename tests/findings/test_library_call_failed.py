@@ -67,3 +67,43 @@ def test_a_handle_without_memory_is_a_failure_of_memory() -> None:
         "CUDNN_STATUS_EXECUTION_FAILED", "could not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR"
     )
     assert found(text) == []
+
+
+_OLD = "2023-05-06 10:00:00.000001: W asm_compiler.cc:231] Falling back; ptxas does not support CC 9.0\n"
+_PLAN = "2023-05-06 10:00:01.000001: E stream_executor/cuda/cuda_fft.cc:246] Failed to make cuFFT plan: {}\n"
+
+
+@pytest.mark.parametrize(("before", "first"), [(_OLD, "matching-driver"), ("", "see-device-users")])
+def test_a_plan_of_a_transform_fails_with_an_old_cuda(before: str, first: str) -> None:
+    one = found(before + _PLAN.format(5))[0]
+    assert "a plan of cuFFT" in one.headline
+    assert ("older than this GPU (compute capability 9.0)" in one.headline) is bool(before)
+    assert one.remedies[0].slug == first
+
+
+def test_a_plan_without_memory_is_another_failure() -> None:
+    assert not found(_OLD + _PLAN.format(2))
+
+
+_CALL = "jaxlib.xla_extension.XlaRuntimeError: INTERNAL: custom call 'xla.gpu.conv.forward' failed: {}\n"
+_CACHED = "import jax\nI0101 compiler.py:323] Persistent compilation cache hit for 'jit_step'\n"
+
+
+def test_a_program_from_a_cache_is_compiled_anew() -> None:
+    one = found(_CACHED + _CALL.format("CUDNN_STATUS_NOT_SUPPORTED"))[0]
+    assert "came from a cache (line 2)" in one.headline
+    assert one.remedies[0].slug == "without-cache"
+    alone = found("import jax\n" + _CALL.format("CUDNN_STATUS_NOT_SUPPORTED"))[0]
+    assert "without-cache" not in {each.slug for each in alone.remedies}
+    assert not found(_CACHED + "W cuda_dnn.cc:100] CUDNN_STATUS_NOT_SUPPORTED, trying the next\n")
+
+
+_POOL = "with mp.Pool(processes=4) as pool:\n    scores = pool.map(train, folds)\n"
+_WORKER = '  File "/usr/lib/python3.11/multiprocessing/pool.py", line 125, in worker\n'
+
+
+@pytest.mark.parametrize(("before", "side_by_side"), [(_POOL + _WORKER, True), (_POOL, False), ("", False)])
+def test_workers_of_a_pool_that_train_at_once(before: str, side_by_side: bool) -> None:
+    one = found(before + CONFIG.format(mode=2, batch=2048))[0]
+    assert (one.remedies[0].slug == "fewer-processes") is side_by_side
+    assert ("beside others of its pool" in one.headline) is side_by_side

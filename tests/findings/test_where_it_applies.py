@@ -270,7 +270,7 @@ OF_PYTHON = {"find-the-growth", "freeze-weights", "list-tensors", "mixed-precisi
 OF_A_SHELL = {
     "as-advised", "one-op-less", "one-order-of-feeds", "close-tensors-of-go",
     "pool-of-exla", "free-tensors-of-exla", "find-the-call", "ram-for-the-build",
-    "install-without-cache", "train-elsewhere", "watch-the-client",
+    "install-without-cache", "without-cache", "train-elsewhere", "watch-the-client",
     "setting-that-works", "add-swap", "another-allocator", "another-backend", "another-malloc",
     "growth-at-first", "bound-requests", "part-of-a-server", "one-server-for-all", "one-server-for-each",
     "watch-it-load",

@@ -77,7 +77,7 @@ def check(case: Case) -> Iterator[Finding]:
         failed = request.failed
         if moment.incident and moment.incident.compiler and moment.incident.compiler.tried:
             continue  # the rule of that kernel knows its op and the program's sizes
-        if sides := _pairs_of_positions(failed.shape):
+        if (sides := _pairs_of_positions(failed.shape)) and not _repeats(request):
             yield _of_positions(index, moment, sides)
             continue
         shape = _scores(failed.shape) or _flattened_scores(failed)
@@ -166,6 +166,15 @@ def _pairs_of_positions(shape: tuple[int | None, ...] | None) -> tuple[int, int]
     if sizes[-4:-2] != sizes[-2:] or min(sizes[-2:]) < _LEAST_SIDE or len(set(sizes)) == 1:
         return None
     return None if math.prod(sizes[:-4]) > _OF_A_BATCH else (sizes[-2], sizes[-1])
+
+
+def _repeats(request: Request) -> bool:
+    """Whether the op copies what it is given: `[n,c,h,2,w,2]` is how images are upscaled by hand."""
+    name = request.failed.op or request.owner.op or (request.failed.node or "").rpartition("/")[2]
+    return _COPIES.fullmatch(name) is not None
+
+
+_COPIES = regex(r"(?:Tile|Reshape|BroadcastTo|Transpose|Pack)(?:_\d+)?")
 
 
 def _of_positions(index: int, moment: Moment, sides: tuple[int, int]) -> Finding:

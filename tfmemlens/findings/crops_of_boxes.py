@@ -16,6 +16,7 @@ from math import prod
 
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import alike, place, requests, tensor_text
+from tfmemlens.findings.support.situation import situation
 from tfmemlens.findings.support.tool_settings import tool
 from tfmemlens.knowledge.kernel_shapes import like_a_kernel
 from tfmemlens.model.case import Case, Moment
@@ -89,6 +90,7 @@ def check(case: Case) -> Iterator[Finding]:
                 *((_MASKS,) if cut and "mask" in name.lower() else ()),
             ),
             moment=index,
+            rules_out=() if situation(case, moment).training else ("smaller-batch", "smaller-batch-guess"),
         )
 
 

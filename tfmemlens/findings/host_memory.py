@@ -100,6 +100,7 @@ from tfmemlens.findings.support.host_ram.pipeline import (
     at_a_stage,
     being_filled,
     buffers_shown,
+    learns,
     less_in_the_pipeline,
     loads_samples,
     names_a_pipeline,
@@ -696,7 +697,8 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     if was_killed(moment) and case.capture.surroundings.shows("several ranks"):
         if not (surely_for_memory(moment) or told_for_memory(case) or grows):
             yield KERNEL_LOG
-        yield SHARD_THE_DATA
+        if learns(case):
+            yield SHARD_THE_DATA
     converts = was_killed(moment) and case.capture.surroundings.shows("converting a model") is not None
     if converts:
         yield _CONVERT_IN_PARTS

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
+from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_name, framework_of
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
@@ -50,20 +50,83 @@ def check(case: Case) -> Iterator[Finding]:
     told = case.capture.surroundings
     failed, config = told.shows("a library's call failed"), told.shows("a recurrent call")
     line = config or failed
-    if line is None or case.moments or told.foreign or told.elsewhere or framework_of(case) != TENSORFLOW:
+    if line is None or case.moments or told.foreign or told.elsewhere or not _is_known(case, line):
         return
     call = _call(config) if config else None
     status = _STATUS.search(failed.text) if failed else None
     how = f" with `{status[0]}`" if status else ""
+    suspect = _side_by_side(case) or (None if config else _suspect(case))
     yield Finding(
         severity=Severity.NOTE,
-        headline=f"no out-of-memory message: {_what(call)} failed{how};"
-        f" memory is one possible cause{_how_likely(call)}",
+        headline=f"no out-of-memory message: {_what(call, line)} failed{how};"
+        f" {suspect.why if suspect else 'memory is one possible cause'}{_how_likely(call)}",
         evidence=tuple(
             Evidence("the message", each) for each in dict.fromkeys(filter(None, (config, failed)))
         ),
-        remedies=tuple(_remedies(case, call)),
+        remedies=(*((suspect.remedy,) if suspect else ()), *_remedies(case, call)),
     )
+
+
+def _is_known(case: Case, line: Line) -> bool:
+    """Whether it is TensorFlow's, or a call of a program that JAX runs."""
+    framework = framework_of(case)
+    return framework == TENSORFLOW or (framework == JAX and "custom call" in line.text)
+
+
+class _Suspect(NamedTuple):
+    """What is likelier than memory, by another line of the text."""
+
+    why: str
+    remedy: Remedy
+
+
+def _side_by_side(case: Case) -> _Suspect | None:
+    """Workers of a pool that compute on the same GPU at once."""
+    told = case.capture.surroundings
+    worker, pool = told.shows("in a worker process"), told.shows("sharing the device")
+    if worker is None or pool is None:
+        return None
+    return _Suspect(
+        f"it failed in a worker process ({worker.place}), beside others of its pool ({pool.place}) on the"
+        " same GPU, which each take nearly all of it: memory is a likely cause",
+        Remedy(
+            "let one process at a time use the GPU: run these one after another, each in a process of its"
+            " own, and start that before TensorFlow does (spawn, no fork)",
+            "with multiprocessing.get_context('spawn').Pool(1, maxtasksperchild=1) as pool: ...",
+            slug="fewer-processes",
+        ),
+    )
+
+
+def _suspect(case: Case) -> _Suspect | None:
+    """A CUDA that does not know the GPU, or a program that another run compiled."""
+    told = case.capture.surroundings
+    if old := told.shows("CUDA older than the GPU"):
+        match = _CAPABILITY.search(old.text)
+        capability = f" (compute capability {match[1]})" if match else ""
+        return _Suspect(
+            f"most likely the CUDA that is installed is older than this GPU{capability} ({old.place}); memory"
+            " is another possible cause",
+            Remedy(
+                f"take a CUDA that knows this GPU{capability}, and a release of {framework_name(case)} that"
+                " was built for it; then try this one call alone",
+                slug="matching-driver",
+            ),
+        )
+    if cached := told.shows("a cached program"):
+        return _Suspect(
+            f"this program came from a cache ({cached.place}), with plans that may be another GPU's or"
+            " cuDNN's; memory is another possible cause",
+            Remedy(
+                "empty the cache of compiled programs, or run once without it",
+                "JAX_ENABLE_COMPILATION_CACHE=false python train.py",
+                slug="without-cache",
+            ),
+        )
+    return None
+
+
+_CAPABILITY = regex(r"does not support CC (\d{1,2}\.\d)")
 
 
 def _call(line: Line) -> _Call | None:
@@ -77,7 +140,9 @@ def _call(line: Line) -> _Call | None:
     return _Call(_KINDS[mode] if mode < len(_KINDS) else "RNN", steps, batch, units, largest)
 
 
-def _what(call: _Call | None) -> str:
+def _what(call: _Call | None, line: Line) -> str:
+    if "cuFFT" in line.text:
+        return "a plan of cuFFT (a Fourier transform)"
     if call is None:
         return "a call of cuDNN or cuBLAS"
     return (
@@ -122,6 +187,8 @@ def _remedies(case: Case, call: _Call | None) -> Iterator[Remedy]:
             else None,
             slug="without-cudnn",
         )
+    if call is None and _suspect(case):
+        return
     yield Remedy(
         "let driver, CUDA and cuDNN be those that your framework was built with, or try a newer release",
         slug="matching-driver",

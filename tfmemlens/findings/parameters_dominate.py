@@ -36,9 +36,11 @@ from tfmemlens.findings.support.weights import (
     optimizer_of,
     weight_of,
 )
+from tfmemlens.knowledge.vocabularies import PRETRAINED
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.tensor import format_shape
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human, human_size, percent
 
@@ -121,6 +123,8 @@ def _while_making(case: Case) -> Iterator[Finding]:
         updating = owner.phase is Phase.OPTIMIZER and owner.kind is not Kind.OPTIMIZER_SLOT
         making = making or (updating and what is Weight.TABLE)
         where = _doing(updating, place(moment))
+        if copied := _copied_kernel(request):
+            where = f"in the convolution of {place(moment)}"
         if owner.kind is Kind.PARAMETER and failed.node is None:
             kind = what if what in (Weight.TABLE, Weight.KERNEL) else "a weight"
             where = f"while creating the first value of {kind}" + (
@@ -131,7 +135,8 @@ def _while_making(case: Case) -> Iterator[Finding]:
                 severity=Severity.CAUSE,
                 headline=f"the run failed {where}: {tensor_text(moment)}",
                 because=(
-                    f"{_taking(request) or f'it failed {where}'}; {_why(finds_a_full_device(case, moment))}"
+                    f"{copied or _taking(request) or f'it failed {where}'};"
+                    f" {_why(finds_a_full_device(case, moment))}"
                 ),
                 detail="Weights and optimizer slots do not depend on the batch.",
                 explains=alike(moment),
@@ -152,6 +157,26 @@ _USERS = Remedy(
     "nvidia-smi",
     slug="see-device-users",
 )
+
+
+def _whose_table(request: Request) -> str | None:
+    """Whose vocabulary an embedding table has that a published model brings."""
+    shape = request.failed.shape or ()
+    in_training = request.failed.updating or request.owner.phase is Phase.OPTIMIZER
+    if in_training or weight_of(request) is not Weight.TABLE or len(shape) != 2:
+        return None
+    name = PRETRAINED.get(shape[0] or 0)
+    return f"the vocabulary of {name}" if name else None
+
+
+def _copied_kernel(request: Request) -> str:
+    """What the request of a convolution is that has the shape of its kernel, units first."""
+    failed, op = request.failed, request.owner.op or request.failed.op or ""
+    if request.owner.kind is not Kind.PARAMETER or not op.endswith("Conv2D") or not failed.shape:
+        return ""
+    units, inputs, height, width = failed.shape
+    kernel = format_shape((height, width, inputs, units))
+    return f"by its shape the copy of its kernel {kernel} that a convolution makes for cuDNN"
 
 
 def _why(full: bool) -> str:
@@ -183,8 +208,20 @@ def _rows_that_fit(case: Case, moment: Moment, request: Request) -> str:
 def _of_kind(case: Case, moment: Moment, request: Request) -> Iterator[Remedy]:
     """What makes this kind of weight smaller."""
     what, known = weight_of(request), optimizer_of(request)
+    copied = _copied_kernel(request)
+    if copied:
+        what = Weight.KERNEL
     if entries := _entries_of_a_replay(request):
         yield _smaller_replay(entries, request.failed.tensor_bytes or 0)
+        return
+    whose = _whose_table(request)
+    if (copied or whose) and not finds_a_full_device(case, moment):
+        yield _USERS
+    if whose:
+        yield Remedy(
+            f"take a smaller model of this family, if it is pretrained: {whose} fixes the rows of this table",
+            slug="smaller-model",
+        )
         return
     if what is Weight.TABLE:
         if _SPARSE_UPDATE.search(request.failed.node or ""):
@@ -255,6 +292,8 @@ def _taking(request: Request) -> str | None:
     if weight_of(request) is not Weight.TABLE or need is None or not shape or len(shape) != 2:
         return None
     rows, width = shape
+    if whose := _whose_table(request):
+        return f"an embedding table of {rows:,} x {width:,}, {whose}"
     return f"an embedding table of {rows:,} x {width:,}, and each slot of the optimizer takes as much again"
 
 

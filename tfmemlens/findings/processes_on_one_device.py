@@ -18,6 +18,7 @@ import math
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets, device_users, part_for_jax
+from tfmemlens.findings.support.contrasted import WHAT_ENDED_IT
 from tfmemlens.findings.support.own_tasks import share_one
 from tfmemlens.findings.support.rows import device_limit, on_host, requests
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_name, framework_of, situation
@@ -26,7 +27,7 @@ from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
-from tfmemlens.units import human
+from tfmemlens.units import Size, human
 
 BASIS = Basis.NAME
 EXPLAINS = "half of the device; all of the request where the device is not known"
@@ -80,14 +81,32 @@ def _in_words(case: Case, sharing: Line) -> Iterator[Finding]:
     elsewhere = told.foreign or told.without_figures or told.elsewhere or told.shows("host RAM in words")
     if said is None or elsewhere or told.shows("growing in words"):
         return
-    shared = f"{sharing.place} tells of several processes on one GPU: {each_takes(case)}"
+    cure = _cure_of_the_text(case, said)
+    takes = _TAKES_ALL if cure else each_takes(case)
+    shared = f"{sharing.place} tells of several processes on one GPU: {takes}"
+    own = Remedy(
+        "let each of them take memory as needed, the one that starts first among them, as"
+        f" {cure.place if cure else ''} does; what one once took it keeps until it ends",
+        slug=WHAT_ENDED_IT,
+    )
     yield Finding(
         severity=Severity.CAUSE,
         headline=f"the text says in words that memory ran out ({said.place}); {shared}",
         because=shared,
         evidence=(Evidence("what the text says", said), Evidence("several processes", sharing)),
-        remedies=(*_off_the_device(sharing), *parts(case, sharing)),
+        remedies=(*((own,) if cure else ()), *_off_the_device(sharing), *parts(case, sharing)),
     )
+
+
+def _cure_of_the_text(case: Case, said: Line) -> Line | None:
+    """The line below the words that lets TensorFlow take memory as needed, in a text that quotes no failure:
+    it is what they advise, and no setting of a run that failed.
+    """
+    grows = case.capture.surroundings.setting("allow_growth")
+    if grows is None or grows[0] != "True" or case.capture.surroundings.raised:
+        return None
+    below = grows[1].source == said.source and grows[1].number > said.number
+    return grows[1] if below and framework_of(case) == TENSORFLOW else None
 
 
 def _off_the_device(sharing: Line) -> Iterator[Remedy]:
@@ -140,10 +159,13 @@ def _each_takes_of_tensorflow(case: Case) -> str:
         )
     if part:
         return f"each may take {part[0]} of it, and most likely the others hold what this one lacked"
-    return (
-        "TensorFlow takes nearly all of it at its start unless told otherwise, so that most likely the others"
-        " hold what this one lacked"
-    )
+    return _TAKES_ALL
+
+
+_TAKES_ALL = (
+    "TensorFlow takes nearly all of it at its start unless told otherwise, so that most likely the others"
+    " hold what this one lacked"
+)
 
 
 def _shown(case: Case, moment: Moment) -> Iterator[Evidence]:
@@ -202,7 +224,9 @@ def _limit_of_each(case: Case, sharing: Line | None) -> str:
     of one of them.
     """
     match = _SERVERS.search(sharing.text) if sharing else None
-    return code_snippets.limit(case.api, workers=int(match["many"]) if match else None)
+    card = device_limit(case, case.moments[0]) if case.moments else None
+    room = Size.exactly(card.bytes * 9 // 10) if card else None  # each process has a context besides
+    return code_snippets.limit(case.api, room, workers=int(match["many"]) if match else None)
 
 
 def parts(case: Case, sharing: Line | None = None) -> Iterator[Remedy]:

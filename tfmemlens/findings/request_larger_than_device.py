@@ -11,6 +11,7 @@ batch.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from tfmemlens.findings import attention_scores, im2col_buffer, pairwise_broadcast
 from tfmemlens.findings.smaller_pool import asks_by_a_wrong_figure
@@ -50,7 +51,7 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         if need is None or need <= limit.high or request.failed.kind in (RequestKind.TPU, RequestKind.XLA):
             continue
-        if asks_by_a_wrong_figure(request):
+        if asks_by_a_wrong_figure(request) or (known and _is_the_pool(moment, request, known)):
             continue
         what = f"the device's limit of {human_size(limit)}" if known else "any single device's memory"
         state = moment.incident.state if moment.incident else None
@@ -75,6 +76,26 @@ def check(case: Case) -> Iterator[Finding]:
             remedies=tuple(_dimension_remedies(case, index, need, limit.bytes, of_pairs)),
             moment=index,
         )
+
+
+_ROUNDED = 1.01
+"""The pool's size is logged in MB, and what the driver is asked for in bytes."""
+
+
+def _is_the_pool(moment: Moment, request: Request, limit: Size) -> bool:
+    """Whether the driver refused the pool that TensorFlow makes at its start: all of its limit at once, or
+    regions of which each is nine tenths of the one before. No op asked for any of it.
+    """
+    need = request.needed_bytes or 0
+    if request.failed.kind is not RequestKind.DRIVER:
+        return False
+    lines = moment.incident.tellings if moment.incident else ()
+    sizes = [int(match["bytes"]) for line in lines if (match := _OF_THE_DRIVER.search(line.text))]
+    falls = any(0.89 < after / before < 0.91 for before, after in pairwise(sizes))
+    return need <= _ROUNDED * limit.high or (falls and need <= 2 * limit.high)
+
+
+_OF_THE_DRIVER = regex(r"\((?P<bytes>\d{1,18}) bytes\) from device")
 
 
 def _size_beside(request: Request) -> str:

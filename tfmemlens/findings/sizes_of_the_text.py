@@ -16,7 +16,7 @@ from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.named_sizes import Meaning, NamedSize, in_words, named_sizes
 from tfmemlens.findings.support.phase import EVALUATION, PREDICTION, other_than_training
 from tfmemlens.findings.support.rows import requests, tensor_text
-from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
+from tfmemlens.findings.support.situation import TENSORFLOW, framework_of, situation
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -97,6 +97,10 @@ def _part(named: Sequence[NamedSize], shape: Sequence[int | None]) -> float:
     return sum(math.log(each.size) for each in named) / whole if whole else 0.0
 
 
+_SERVERS = ("Triton", "TensorFlow Serving")
+"""What serves a saved model, whose sides are as they were saved."""
+
+
 def _remedies(case: Case, moment: Moment, named: Sequence[NamedSize], need: int) -> Iterator[Remedy]:
     saving = need >= _LARGE_BYTES
     told = {each.meaning: each for each in (*named, *(each.times for each in named if each.times))}
@@ -108,7 +112,10 @@ def _remedies(case: Case, moment: Moment, named: Sequence[NamedSize], need: int)
     large = first is not None and first.meaning is Meaning.BATCH and first.stated >= _LARGE_BATCH
     if large or explains:
         yield from remedies.offered(case, moment, "smaller-batch")
-    if (image := told.get(Meaning.IMAGE)) and not (many or explains):  # fewer at a time cost nothing there
+    served = situation(case, moment).program in _SERVERS
+    if (image := told.get(Meaning.IMAGE)) and not (
+        many or explains or served
+    ):  # fewer at a time cost nothing there
         name = f"`{image.name}`" if image.name else "the image"
         part, axes = ("an eighth", 3) if _is_volume(named, moment.request) else ("a quarter", 2)
         yield remedies.of_tensor(

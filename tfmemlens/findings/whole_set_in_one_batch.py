@@ -120,6 +120,7 @@ def _images(request: Request) -> bool:
         or not all(shape)
         or len(set(shape)) == 1
         or request.owner.phase is Phase.OPTIMIZER
+        or request.fixed
     ):
         return False
     if request.owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT) or _pieces(request, shape):

@@ -7,7 +7,7 @@ from collections import Counter
 
 from tfmemlens.attribution.names.node_names import owner_of
 from tfmemlens.knowledge.convolution import col_buffer_of, is_shuffled_volume
-from tfmemlens.knowledge.kernel_shapes import like_a_dense_kernel, like_a_kernel
+from tfmemlens.knowledge.kernel_shapes import like_a_dense_kernel, like_a_kernel, like_a_turned_kernel
 from tfmemlens.model.allocation import BY_OP, HELD, Allocation, AllocationTable
 from tfmemlens.model.attribution import NOBODY, Attribution, Kind, Owner, Phase
 from tfmemlens.model.incident import FailedRequest, RequestKind
@@ -121,6 +121,8 @@ def attribute_request(request: FailedRequest) -> Owner:
         owner = replace(owner, op=request.op)
     if _is_workspace(request, owner):
         owner = replace(owner, kind=Kind.WORKSPACE)
+    elif _is_copied_kernel(request, owner):
+        owner = replace(owner, kind=Kind.PARAMETER)
     elif (
         request.node is None
         and request.kind is RequestKind.TENSOR
@@ -155,6 +157,22 @@ def _is_initial_value(request: FailedRequest, owner: Owner) -> bool:
     rows, units = shape if len(shape) == 2 else (0, 0)
     table, square = (rows or 0) >= _MIN_TABLE_ROWS, rows == units and (rows or 0) >= _MIN_SQUARE_ROWS
     return random and (like_a_kernel(shape) or table or square)
+
+
+def _is_copied_kernel(request: FailedRequest, owner: Owner) -> bool:
+    """Whether it is the copy of a kernel that a convolution makes for cuDNN, `[4096,512,7,7]`: first stands a
+    layer's width of 1,024 or more, of which nobody makes a batch of small maps.
+    """
+    shape = request.shape
+    if request.kind is not RequestKind.TENSOR or not like_a_turned_kernel(shape):
+        return False
+    name = owner.op or request.op or (request.node or "").rpartition("/")[2]
+    forward = _CONVOLVES.fullmatch(name) is not None and owner.phase is not Phase.GRADIENT
+    return forward and shape is not None and (shape[0] or 1) % _WIDTHS == 0
+
+
+_CONVOLVES = regex(r"(?:_Fused)?Conv2D(?:_\d+)?")
+_WIDTHS = 1024
 
 
 def _is_workspace(request: FailedRequest, owner: Owner) -> bool:

@@ -181,6 +181,7 @@ TABLE: dict[str, Applicability] = {
     "narrow-array": Applicability(devices=_HOST),
     "more-ram-for-wsl": Applicability(devices=_HOST, shell=True),
     "install-without-cache": Applicability(shell=True),
+    "without-cache": Applicability(_OF_JAX, shell=True),
     "read-the-kernel-log": Applicability(devices=_HOST, done="platform=Windows", shell=True),
     "save-in-parts": Applicability(shell=True),
     "newer-release": _ANYWHERE,

@@ -815,8 +815,10 @@ SHARING = LineRule(
     r"--(?:job_name|task_index|worker_index)[= ][^\n&]{1,100}&\s*(?:#[^\n]*)?\Z"
     r"|--num[_-]cpus?[ =](?:[2-9]|[1-9]\d)"
     r"|\b(?i:a3c|impala|apex?-dqn)\b(?=[^\n]{0,80}\b(?i:rllib|ray|workers|actors)\b)"
-    r"|\b(?i:rllib|ray)\b[^.\n]{0,80}\b(?i:a3c|impala|apex?-dqn)\b",
+    r"|\b(?i:rllib|ray)\b[^.\n]{0,80}\b(?i:a3c|impala|apex?-dqn)\b"
+    r"|\uc5ec\ub7ec (?:[\w.]{1,20} ){0,2}(?:process|\ud504\ub85c\uc138\uc2a4)",
     "$ pytest -n 8 tests/",
+    "\uc5ec\ub7ec keras process\ub97c \uc2e4\ud589\ud560 \ub54c OOM",
     "then I launched the evaluation in a second terminal",
     "the evaluation cannot run at the same time, it ends in OOM",
     "I start eval.py while train.py is still running",

@@ -432,11 +432,29 @@ CONVERTING = LineRule(
 )
 """A trained model is brought into another form."""
 LIBRARY_FAILED = LineRule(
-    r"\bCU(?:DNN|BLAS)_STATUS_(?:EXECUTION_FAILED|INTERNAL_ERROR|MAPPING_ERROR)\b",
+    r"\bCU(?:DNN|BLAS)_STATUS_(?:EXECUTION_FAILED|INTERNAL_ERROR|MAPPING_ERROR)\b"
+    r"|\bcustom call '[\w.]{1,60}' failed: CUDNN_STATUS_NOT_SUPPORTED\b"
+    r"|\bFailed to make cuFFT (?:batched )?plan: (?!2\b)\d{1,2}\b",
     "E tensorflow/stream_executor/dnn.cc:616] CUDNN_STATUS_EXECUTION_FAILED",
-    needs="_STATUS_",
+    "INTERNAL: run time error: custom call 'xla.gpu.conv.forward' failed: CUDNN_STATUS_NOT_SUPPORTED",
+    "E tensorflow/compiler/xla/stream_executor/cuda/cuda_fft.cc:246] Failed to make cuFFT batched plan: 5",
+    needs=("_status_", "make cufft"),
 )
-"""A call of NVIDIA's libraries did not run through, for whatever reason."""
+"""A call of NVIDIA's libraries did not run through, for whatever reason: a plan of cuFFT's that has no memory
+has status 2.
+"""
+OLD_COMPILER = LineRule(
+    r"\bptxas does not support CC (?P<capability>\d{1,2}\.\d)\b",
+    "Falling back to the CUDA driver for PTX compilation; ptxas does not support CC 8.9",
+    needs="does not support CC",
+)
+"""The CUDA that is installed is older than the GPU."""
+CACHED_PROGRAM = LineRule(
+    r"\bPersistent compilation cache hit for '(?P<program>[^'\n]{1,80})'",
+    "compiler.py:323] Persistent compilation cache hit for 'jit_step'",
+    needs="cache hit",
+)
+"""A compiled program was taken from the cache of an earlier run."""
 RECURRENT_CALL = LineRule(
     r"Failed to call (?:Then|Do)Rnn(?:Forward|Backward) with model config: ",
     "Internal: Failed to call ThenRnnForward with model config: [rnn_mode, rnn_input_mode,"
@@ -1347,6 +1365,8 @@ TOLD_BESIDES = {
     "another release": ANOTHER_RELEASE,
     "converting a model": CONVERTING,
     "a library's call failed": LIBRARY_FAILED,
+    "CUDA older than the GPU": OLD_COMPILER,
+    "a cached program": CACHED_PROGRAM,
     "a recurrent call": RECURRENT_CALL,
     "raising an exception": RAISED,
     "raising MemoryError": MEMORY_ERROR,

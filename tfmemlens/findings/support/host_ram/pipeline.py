@@ -17,9 +17,11 @@ from tfmemlens.findings.support.situation import (
     situation,
 )
 from tfmemlens.findings.support.which_memory import HOST
+from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
 
 
 def being_filled(case: Case, moment: Moment) -> tuple[str, Line] | None:
@@ -71,6 +73,9 @@ def less_in_the_pipeline(case: Case, unless: str = "") -> Iterator[Remedy]:
     told = case.capture.surroundings
     if situation(case).program or only_infers(case):
         return
+    if told.shows("warned of large requests") and not _may_train(told):
+        yield _LESS_AT_A_TIME
+        return
     if named_buffers(case) == "worker processes" and told.shows("worker processes"):
         return  # said in other words
     vain = told.shows("a smaller batch in vain") or told.shows("any batch alike")
@@ -90,6 +95,34 @@ def less_in_the_pipeline(case: Case, unless: str = "") -> Iterator[Remedy]:
         yield tell(case, HOST)
 
 
+def learns(case: Case) -> bool:
+    """Whether a text of several ranks is of a program that learns from data: other programs of MPI read no
+    data set.
+    """
+    told = case.capture.surroundings
+    ranks = told.shows("several ranks")
+    named = ranks is not None and _LEARNS.search(ranks.text) is not None
+    other = framework_of(case) in (JAX, TORCH_XLA) or told.shows("naming Keras")
+    return bool(named or other or names_data(case) or _may_train(told))
+
+
+_LEARNS = regex(r"(?i)horovod|\bhvd\b|tensorflow|torch|\bjax\b|\btf\.|\bkeras\b|train")
+
+
+def _may_train(told: Surroundings) -> bool:
+    """Whether any line speaks of a training, a pipeline, or a program that may have one."""
+    speaks = any(map(told.shows, (*_OF_TRAINING, "an input pipeline", "queueing samples", "large data")))
+    return bool(
+        speaks or told.steps or told.progress or told.pipeline_buffers or len(told.code) >= _A_PROGRAM
+    )
+
+
+_OF_TRAINING = ("training", "training in words", "learning in words", "fitting", "stepping")
+_LESS_AT_A_TIME = Remedy(
+    "give it less at a time: smaller images or shorter inputs, and fewer at once; what it warned of before"
+    " its end grows with them",
+    slug="smaller-input",
+)
 _A_PROGRAM = 3
 """Lines of code that show what a program does."""
 

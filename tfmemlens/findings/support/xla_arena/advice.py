@@ -21,6 +21,7 @@ from tfmemlens.findings.support import (
 from tfmemlens.findings.support.alike import alive_alike, let_go
 from tfmemlens.findings.support.batch_that_matters import answers_one_prompt
 from tfmemlens.findings.support.compiling import WITHOUT_TRIALS, compiles_then
+from tfmemlens.findings.support.filled_by_weights import filled_by_weights, less_of_them
 from tfmemlens.findings.support.growth import steadily
 from tfmemlens.findings.support.main_buffers import (
     CHUNKED,
@@ -488,18 +489,22 @@ def _of_a_full_device(case: Case, moment: Moment) -> Iterator[Remedy]:
         )
         yield from remedies.offered(case, moment, "smaller-batch") or (remedies.less_at_once(case),)
         return
+    filled = filled_by_weights(case, moment)
+    if filled:
+        yield from less_of_them(case, moment, filled)
     occupied = moment.incident.state.occupied if moment.incident else None
     others = not told.shows("on a TPU") and (occupied is None or occupied < facts.FULL)
     if others and _is_one_sentence(case, moment):
         yield _WHO_HOLDS_IT
         yield _THE_LOG_AROUND
         return
-    yield Remedy(
-        "find what keeps arrays alive (a list of losses or outputs, old weights, a second model): a"
-        " profile names the lines that made them",
-        code_snippets.profile_memory(case.api),
-        slug="record-a-step",
-    )
+    if filled is None or not filled.alone:
+        yield Remedy(
+            "find what keeps arrays alive (a list of losses or outputs, old weights, a second model): a"
+            " profile names the lines that made them",
+            code_snippets.profile_memory(case.api),
+            slug="record-a-step",
+        )
     if others:
         yield Remedy("see whether another process holds the device", "nvidia-smi", slug="see-device-users")
 

@@ -13,6 +13,7 @@ from tfmemlens.findings.support import (
 )
 from tfmemlens.findings.support.alike import alive_alike, of_the_living
 from tfmemlens.findings.support.compiling import compiles_then
+from tfmemlens.findings.support.filled_by_weights import filled_by_weights
 from tfmemlens.findings.support.jax_stack import calls_compiled, calls_program
 from tfmemlens.findings.support.main_buffers import main_buffers
 from tfmemlens.findings.support.new_shapes import new_shapes
@@ -293,6 +294,8 @@ def _full(case: Case, moment: Moment) -> str:
     fills = f"weights, data, {kept_results}"
     if facts.trained_by_keras(case, moment) and not stores:
         fills = f"{_given(moment)}, what its step computes, an earlier model of the same process"
+    if (filled := filled_by_weights(case, moment)) and not cached:
+        return f"so small a request fails only where the device is full already: most likely {filled.what}"
     if known:
         return f"so small a request fails only since the pool was full before it: {fills}"
     if facts.beside_tensorflow(case, moment):
