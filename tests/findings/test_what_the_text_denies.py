@@ -82,10 +82,8 @@ def test_a_loss_that_is_not_the_writers_is_not_rewritten_first() -> None:
     node = "model/Transformer/decode/presoftmax_linear/MatMul"
     first = explained(f"--batch_size=4096\n{oom('4096,33708', node)}").actions[0].remedy
     assert first.slug == "smaller-batch"
-    own = (
-        explained(f"loss = tf.reduce_mean(xent(labels, logits))\n{oom('4096,33708', node)}").actions[0].remedy
-    )
-    assert own.slug == "sampled-loss"
+    own = explained(f"loss = tf.reduce_mean(xent(labels, logits))\n{oom('4096,33708', node)}").actions
+    assert [each.remedy.slug for each in own[:2]] == ["smaller-batch", "sampled-loss"]
 
 
 def test_a_batch_that_it_must_be_lowered_to_works() -> None:

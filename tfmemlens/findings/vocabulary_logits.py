@@ -93,8 +93,18 @@ def _in_an_output_layer(request: Request) -> bool:
         r"MatMul_1\Z|Backprop|UnsortedSegmentSum", failed.node or ""
     )
     words = (failed.shape or (0,))[-1] or 0
+    line = failed.source_text or ""
+    if _OF_TWO_SETS.search(line) and not _OF_WORDS.search(f"{line} {name}"):
+        return False  # likenesses of two sets of rows
     vocabulary = bool(_NAMES.search(name)) or (words in VOCABULARIES and bool(_PRODUCTS.search(name)))
     return vocabulary and not weights and not re.search(r"conv|col_buffer|Conv|patches", name)
+
+
+_OF_TWO_SETS = regex(r"matmul\(\s*[\w.]{1,40}\s*,\s*[\w.]{1,40}\s*,\s*(?:transpose|adjoint)_b\s*=\s*True")
+_OF_WORDS = regex(
+    r"(?i)logit|softmax|vocab|emb|table|weight|kernel|wte|token|word|classes|decoder|output|proj"
+)
+"""Names of what makes logits of the rows of a table."""
 
 
 def _of_layer(case: Case, request: Request) -> str:
