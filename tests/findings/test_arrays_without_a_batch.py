@@ -55,8 +55,8 @@ def test_no_smaller_batch_is_advised_for_an_array_without_one() -> None:
     told = listed()
     assert "smaller-batch" not in slugs(told)
     (parts,) = (action.remedy for action in told.actions if action.remedy.slug == "in-pieces")
-    assert "jax.checkpoint" in parts.text and "2,048 (size 1 of 3)" in parts.text
-    assert parts.code and "jax.lax.map(jax.checkpoint(f), xs)" in parts.code
+    assert "jax.checkpoint" in parts.text and "2,048 (size 1 of 3, `SPAN`)" in parts.text
+    assert parts.code and "jax.lax.map(jax.checkpoint(f), xs, batch_size=1000)" in parts.code
 
 
 @pytest.mark.parametrize(

@@ -98,3 +98,8 @@ def test_scores_of_the_next_map_are_left() -> None:
 def test_an_image_upscaled_by_hand_is_no_attention(op: str, of_pairs: bool) -> None:
     verdict = explained(oom("64,16,32,64,32,64", f"up/{op}")).verdict
     assert ("positions with every other" in verdict) is of_pairs
+
+
+def test_an_annotated_setting_lists_maps_as_well() -> None:
+    text = f"    attn_at: Tuple[int, ...] = (48, 12)\n{oom('2,4,2304,2304', 'unet/attn/MatMul')}"
+    assert "take 48 out of `attn_at` (line 1)" in explained(text).actions[0].remedy.text

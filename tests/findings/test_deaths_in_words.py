@@ -77,3 +77,37 @@ def test_a_loop_that_adds_to_the_graph_of_a_killed_process() -> None:
     assert "adds `tf.image.decode_png` to the graph" in told(SESSION.format(run="x"))
     fed = SESSION.replace("tf.image.decode_png(read(name))", "read(name)")
     assert "to the graph" not in told(fed.format(run="y, {x_: x}"))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            "Keras on my GPU: then we have a GPU out of memory issue, the next one runs on the CPU",
+            "a device's",
+        ),
+        (
+            "Keras on a Tesla K80 GPU.\nMemory error indicates that the process has consumed all RAM.",
+            "memory ran",
+        ),
+        ("Keras.\nMemory error: the process has consumed all RAM.", "host RAM"),
+    ],
+)
+def test_whose_memory_it_was(text: str, words: str) -> None:
+    assert f"in words that {words}" in told(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "TensorFlow: doing so results in no CUDA OOM errors, but the process still quits.",
+        "TensorFlow: it is not the rollout and not host RAM. The failure is in writing.",
+    ],
+)
+def test_what_is_denied_did_not_run_out(text: str) -> None:
+    assert "ran out" not in told(text)
+
+
+def test_what_a_phone_puts_below_a_mail_tells_nothing() -> None:
+    text = "TensorFlow training runs out of memory, what can I do?\n{}"
+    assert told(text.format("Sent from my iPhone")) == told(text.format(""))

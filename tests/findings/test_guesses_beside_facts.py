@@ -153,3 +153,38 @@ def test_a_square_by_chance_gives_way_to_what_the_code_makes(rows: int, width: i
     report = pipeline.explain(GRAM.format(rows=rows, width=width) + WAITED.format(need))
     assert ("240,000 x 240,000" in report.verdict) is square
     assert ("[60000,60000,32]" in report.verdict) is not square
+
+
+ARGUED = """
+import sys
+import jax.numpy as jnp
+rows = int(sys.argv[1]) if len(sys.argv) > 1 else 60_000
+far = jnp.zeros((rows, 1, 3)) - jnp.zeros((1, 90_000, 3))
+print(float(far.mean()))
+
+"""
+
+
+def test_a_default_of_the_command_line_is_the_size() -> None:
+    report = pipeline.explain(
+        ARGUED + WAITED.format(60_000 * 90_000 * 3 * 4)
+    )  # 90,000 x 90,000 in float64, too
+    assert "[60000,90000,3]" in report.verdict and "90,000 x 90,000" not in report.verdict
+
+
+SCORES = """
+import jax, jax.numpy as jnp
+attn_at = (128, 32)
+q = jnp.zeros((4, 16384, 4, 8))
+s = jnp.einsum("bqhd,bkhd->bhqk", q, q)
+print(float(s.mean()))
+
+"""
+
+
+def test_scores_of_a_map_name_the_setting_and_no_kernel_of_a_gpu_on_the_cpu() -> None:
+    report = pipeline.explain(SCORES + WAITED.format(4 * 4 * 16384 * 16384 * 4))
+    slugs = [action.remedy.slug for action in report.actions]
+    assert "take 128 out of `attn_at`" in report.actions[0].remedy.text
+    assert "flash-attention-jax" not in slugs
+    assert "4 x 4 x" in report.verdict or "[4,4,16384,16384] float32" in report.verdict

@@ -57,3 +57,44 @@ for t in range(600):
 def test_a_small_request_speaks_for_what_calls_keep(need: int, told: bool) -> None:
     report = explained(JAX_LOG.format(need) + JAX_CODE)
     assert ("most likely `seen` (line 7) keeps every result of each call" in report.verdict) is told
+
+
+STEPS = """
+def step(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(net(x))
+    g = tape.gradient(loss, net.trainable_variables)
+    return {returned}
+history = []
+for x in data:
+    history.append(step(x))
+"""
+
+
+@pytest.mark.parametrize(("returned", "number"), [("loss", True), ("g", False), ("loss, g", False)])
+def test_a_function_that_returns_what_it_differentiates_returns_a_number(returned: str, number: bool) -> None:
+    lines = [Line(at, text) for at, text in enumerate(STEPS.format(returned=returned).split("\n"), 1)]
+    program = Program(tuple(statements_of_file(lines)))
+    (found,) = kept(replace(Surroundings(), program=lambda: program))
+    assert (found.container, found.number) == ("history", number)
+
+
+DECODER = """
+class Decoder:
+    def step(self, x, caches):
+        new = []
+        for layer, cache in zip({over}, caches):
+            x, cache = layer(x, cache)
+            new.append(cache)
+        return x, new
+decoder = Decoder()
+for t in range(90):
+    x, caches = decoder.step(x, caches)
+"""
+
+
+@pytest.mark.parametrize(
+    ("over", "accused"), [("self.layers", False), ("self.batches()", True), ("parts", True)]
+)
+def test_a_list_with_an_entry_for_each_layer_is_of_one_step(over: str, accused: bool) -> None:
+    assert ("new" in containers(DECODER.format(over=over))) is accused

@@ -55,3 +55,27 @@ def test_a_tenth_of_the_samples_takes_a_tenth() -> None:
     whole = 4000 * 84 * 84 * 4 * 4
     assert "400 instead of 4,000 take 43.07 MiB" in smaller.text
     assert smaller.saves_bytes == whole - whole // 10
+
+
+KEPT = """
+import tensorflow as tf
+SHAPE = (64, 64, 4)
+obs = tf.Variable(tf.zeros((4000,) + SHAPE), trainable={trainable})
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("trainable", "shape", "op", "said"),
+    [
+        ("False", "4000,64,64,4", "ReadVariableOp", True),
+        ("True", "4000,64,64,4", "ReadVariableOp", False),
+        ("False", "4000,64,64,3", "ReadVariableOp", False),  # of another shape
+        ("False", "4000,64,64,4", "Conv2D", False),
+    ],
+)
+def test_an_op_that_copies_a_store(trainable: str, shape: str, op: str, said: bool) -> None:
+    log = FRAME.format("obs[i].assign(o)") + oom(shape, op)
+    verdict = explained(KEPT.format(trainable=trainable) + log).verdict
+    assert ("the failing line reads or writes it, and makes a copy of it whole" in verdict) is said
+    assert "Adam" not in verdict

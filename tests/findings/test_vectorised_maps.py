@@ -50,3 +50,12 @@ def test_parts_of_the_examples_come_first_and_the_features_stay() -> None:
 def test_an_ordinary_map_helps_where_no_result_is_as_large() -> None:
     found = report("z = tf.vectorized_map(cost, x)", "loop_body/Square/pfor/Square")
     assert "without-pfor" in [each.remedy.slug for each in found.actions]
+
+
+@pytest.mark.parametrize(
+    ("line", "mapped"), [("z = tf.vectorized_map(cost, x)", True), ("z = attend(x)", False)]
+)
+def test_matrices_of_a_map_are_no_attention(line: str, mapped: bool) -> None:
+    verdict = report(line, "loop_body/MatMul/pfor/MatMul", "21025,80,80").verdict
+    assert ("for each of 21,025" in verdict) is mapped
+    assert "attention" not in verdict or not mapped

@@ -13,9 +13,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support.attention_levels import levels, without_level
 from tfmemlens.findings.support.batch_bound import batch_bound
 from tfmemlens.findings.support.in_pieces import RUNS_A_MODEL
 from tfmemlens.findings.support.kernel_gradients import layer_of_each_sample
@@ -37,7 +37,6 @@ from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import FailedRequest
-from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.model.what_if import Shrunk
 from tfmemlens.patterns import regex
@@ -83,7 +82,7 @@ def check(case: Case) -> Iterator[Finding]:
         shape = _scores(failed.shape) or _flattened_scores(failed)
         if shape is None or _is_feature_map(request, shape):
             continue
-        if layer_of_each_sample(request) or _is_product_with_itself(failed):
+        if layer_of_each_sample(request) or _is_product_with_itself(failed) or _is_mapped(failed):
             continue
         of_attention = _speaks_of_attention(failed) or _is_attention_by_the_code(case, request)
         if not (of_attention or _held_scores(moment)):
@@ -116,7 +115,7 @@ def check(case: Case) -> Iterator[Finding]:
                 " all of them are kept for the backward pass."
             ),
             moment=index,
-            rules_out=("smaller-input",) if _levels(case, queries) else (),
+            rules_out=("smaller-input",) if levels(case, queries) else (),
         )
 
 
@@ -333,8 +332,8 @@ def _shorter(
     """Fewer positions: of a sequence, or of an image."""
     known = tool(case)
     used = known[0] if known else None
-    if (levels := _levels(case, queries)) is not None:
-        yield _without_level(levels, math.isqrt(queries), need)
+    if (listed := levels(case, queries)) is not None:
+        yield without_level(listed, math.isqrt(queries), need)
         return
     if _over_an_image(case, failed, queries):
         side = math.isqrt(queries)
@@ -362,55 +361,6 @@ def _shorter(
     if used and used.lengths:
         text = f"{text} ({used.lengths})"
     yield remedies.of_change(case, index, text, Shrunk("smaller-input", need, axes=2))
-
-
-class _Levels(NamedTuple):
-    """Sides of the maps that have attention, as a setting of the program lists them."""
-
-    name: str
-    line: Line
-    sides: tuple[int, ...]
-
-
-_LISTED = regex(
-    r"(?i)\b(?P<name>\w*att\w*)[\"']?\s*(?:[=:]|,[^\n]{0,80}\bdefault\s*=)\s*[\[(]"
-    r"(?P<sides>\d{1,4}(?:\s*,\s*\d{1,4})*)"
-)
-
-
-def _levels(case: Case, queries: int) -> _Levels | None:
-    """The setting that lists the side of the map whose positions these are; None without one. What the run
-    itself prints goes before the program's defaults.
-    """
-    side, told = math.isqrt(queries), case.capture.surroundings
-    if side * side != queries:
-        return None
-    printed = [
-        _Levels(each.name, each.line, each.sizes) for each in told.sizes if _ATTENDED.search(each.name)
-    ]
-    listed = [
-        _Levels(match["name"], line, tuple(map(int, match["sides"].split(","))))
-        for line in code_lines(told)
-        if (match := _LISTED.search(line.text))
-    ]
-    return next((each for each in [*printed, *listed] if side in each.sides), None)
-
-
-_ATTENDED = regex(r"(?i)att")
-
-
-def _without_level(levels: _Levels, side: int, need: int | None) -> Remedy:
-    """Attention on smaller maps alone."""
-    below = [each for each in levels.sides if each < side]
-    then = f", so that attention begins at {max(below)} x {max(below)}" if below else ""
-    left = round((need or 0) * (max(below, default=0) / side) ** 4)
-    return Remedy(
-        f"take {side} out of `{levels.name}` ({levels.line.place}){then}: of the map of {side} x {side} no"
-        " scores are made then",
-        saves_bytes=need - left if need else None,
-        certainty=Certainty.EXACT if need else None,
-        slug="lower-setting",
-    )
 
 
 def _fewer_samples(
@@ -458,6 +408,11 @@ def _is_any_product(failed: FailedRequest) -> bool:
 
 
 _NO_HEADS = 3
+
+
+def _is_mapped(failed: FailedRequest) -> bool:
+    """Whether the program's own vectorised map has so many matrices, one for each of its elements."""
+    return "pfor" in (failed.node or "") and "vectorized_map(" in (failed.source_text or "")
 
 
 def _is_product_with_itself(failed: FailedRequest) -> bool:

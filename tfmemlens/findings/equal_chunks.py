@@ -582,8 +582,9 @@ def _remedies(case: Case, moment: Moment, kept: bool) -> Iterator[Remedy]:
                 " lengths",
                 slug="compare-shapes",
             )
-        yield _TRUNCATE
-        yield from remedies.offered(case, moment, "smaller-batch")
+        fewer = list(remedies.offered(case, moment, "smaller-batch"))
+        first = (remedies.batch_of(case, moment) or 0) >= _WORTH_HALVING  # which changes no gradient
+        yield from (*fewer, _TRUNCATE) if first else (_TRUNCATE, *fewer)
     elif request and (name := _stores(case, request)):
         yield Remedy(
             f"keep no tensors in `{name}`: keep numbers, or arrays on the host, or add up as you go",
@@ -627,6 +628,7 @@ def _remedies(case: Case, moment: Moment, kept: bool) -> Iterator[Remedy]:
         yield from remedies.offered(case, moment, "smaller-batch")
 
 
+_WORTH_HALVING = 4
 _TRUNCATE = Remedy(
     "cut the sequence into pieces (truncated backpropagation): memory grows with the number of iterations",
     slug="truncate",

@@ -12,9 +12,11 @@ weights in 16 bits, or sharded.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import jax_lines
+from tfmemlens.findings.support.attention_levels import levels, without_level
 from tfmemlens.findings.support.jax_stack import MadeByLine
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import device_limit, requests
@@ -150,6 +152,17 @@ _NO_COPY = Remedy(
 )
 
 
+def _fewer_maps(case: Case, shape: tuple[int, ...]) -> Iterator[Remedy]:
+    """The setting that lists the maps with attention, where scores over all positions of one are made."""
+    square = len(shape) > _OF_A_MATRIX and shape[-1] == shape[-2]
+    listed = levels(case, shape[-1]) if square else None
+    if listed is not None:
+        yield without_level(listed, math.isqrt(shape[-1]), None)
+
+
+_OF_A_MATRIX = 2
+
+
 def _of_a_server(case: Case, made: MadeByLine) -> bool:
     """Whether it is the cache of a server, which generates for nobody's list of prompts."""
     generates = any(each.slug == "smaller-generation" for each in made.remedies)
@@ -171,6 +184,7 @@ def check(case: Case) -> Iterator[Finding]:
         if _COPIES in what and has_one_card(case):
             what, remedies = _COPIED_ON_ONE, (_NO_COPY, *remedies)
         what += _kept_site(case, what)
+        remedies = (*_fewer_maps(case, made.shape), *remedies)
         whole = case.capture.surroundings.shows("replicating weights")
         if whole and "shard-arguments" in slugs and slugs & _OF_MADE_WEIGHTS:
             what = (

@@ -39,6 +39,8 @@ _WRAPPED = (
     "no memory has so much, so the size itself is wrong: a dimension is negative, or their product ran over"
     " 64 bits"
 )
+_WITH_COPIES = 6
+"""What comes of such a tensor (a bias added, a mask, the best of each row) is as large again."""
 _LARGEST_DEVICE = Size.exactly(192 * GIB)
 
 
@@ -243,7 +245,8 @@ def _dimension_remedies(
         elif bound and batch == sizes[0] and bound.most(sizes[0]):
             fits, first = bound.start(sizes[0]), f"{in_words(bound, sizes[0])}; this tensor then"
         elif bound and bound.most(sizes[0]):
-            fits = bound.start(sizes[0])
+            part = max(round(sizes[0] * limit / _WITH_COPIES / need), 1)
+            fits = min(bound.start(sizes[0]), 1 << (part.bit_length() - 1))
             first = f"make its first dimension smaller, {sizes[0]} -> {fits} (a guess): the tensor then"
         elif limit == _LARGEST_DEVICE.bytes:
             fits = far_too_much.first_sides(need, sizes[0])

@@ -3,7 +3,8 @@
 What it means: a store of thousands of samples is made whole, before the first step, and stays. On the device
 it takes the place of the training; in NumPy it lies in host RAM, as bytes where the samples are pictures.
 When it fires: the user's line makes a variable of zeros, ones or another constant that no optimizer trains,
-or that has three sides and more; the first side is at least 256, and the tensor is the request.
+or that has three sides and more; the first side is at least 256, and the tensor is the request. Or an op
+that reads or writes such a variable of the program makes another of its shape.
 What to do: keep the store in NumPy, and give the device one batch at a time; fewer samples.
 """
 
@@ -42,7 +43,11 @@ def check(case: Case) -> Iterator[Finding]:
         if not need or need < _LEAST_BYTES or not shape or not all(shape):
             continue
         place, code = _line_of(request)
-        if not _MAKES.search(code) or shape[0] is None or shape[0] < _LEAST_ROWS:
+        copied = False
+        if not _MAKES.search(code):
+            place, code = _stored(case, request)
+            copied = True
+        if not code or shape[0] is None or shape[0] < _LEAST_ROWS:
             continue
         if len(shape) < _SIDES_OF_A_PICTURE[0] and not _FIXED.search(code):
             continue  # a weight
@@ -55,6 +60,8 @@ def check(case: Case) -> Iterator[Finding]:
             f" {request.failed.dtype or ''} each, whole and before anything is in it: a store of samples"
             " (replay memory, bank, cache)"
         )
+        if copied:
+            what += "; the failing line reads or writes it, and makes a copy of it whole"
         if held > 0:
             what += f"; {human(held)} in use are blocks of the same size"
         yield Finding(
@@ -67,6 +74,24 @@ def check(case: Case) -> Iterator[Finding]:
             moment=index,
             rules_out=("smaller-batch", "smaller-input", "in-pieces", "gradient-accumulation"),
         )
+
+
+def _stored(case: Case, request: Request) -> tuple[str, str]:
+    """The place and code of a store of the program that has the shape of the request, where an op on a
+    variable failed.
+    """
+    failed = request.failed
+    program = case.capture.surroundings.program()
+    if not program or not _OF_A_VARIABLE.search(f"{failed.op} {failed.node}"):
+        return "", ""
+    from tfmemlens.knowledge.program_shapes import Role, made_by  # reads trees
+
+    stores = (each for each in made_by(program) if each.role is Role.STORE and each.shape == failed.shape)
+    found = next(stores, None)
+    return (found.line.place, f"{found.code} trainable=False") if found else ("", "")
+
+
+_OF_A_VARIABLE = regex(r"ReadVariable|Assign|Scatter|StridedSlice|Gather|Fill|Identity")
 
 
 def _line_of(request: Request) -> tuple[str, str]:

@@ -35,6 +35,7 @@ class Role(Enum):
     WEIGHT = "weight"
     DATA = "data"
     GIVEN = "array given whole"
+    STORE = "variable that nothing trains"
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +146,9 @@ class _Makes(ProgramReader):
             shape = tuple(size for size in sizes if isinstance(size, int))[:2]
             shape = shape if len(shape) == 2 else None
         known = known_sizes(tuple(shape) if isinstance(shape, list) else shape)
-        if known:
+        if known and named.get("trainable") is False and name == "Variable":
+            self._add(node, Role.STORE, known)
+        elif known:
             tall = len(known) == 2 and known[0] >= _TALL * known[1] and name != "Linear"
             self._add(node, Role.TABLE if name == "Embed" or tall else Role.WEIGHT, known)
 

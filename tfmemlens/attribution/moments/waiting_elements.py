@@ -13,8 +13,9 @@ from tfmemlens.patterns import regex
 from tfmemlens.units import round_up
 
 _OF_IMAGES = regex(
-    r"(?:\A|_|/)(?:adjust_(?:brightness|contrast|hue|saturation|gamma|jpeg_quality)|(?:stateless_)?random_(?:crop"
-    r"|brightness|contrast|hue|saturation|flip_\w+|jpeg_quality)|decode_(?:jpeg|png|bmp|gif|image|raw|csv|wav)"
+    r"(?:\A|_|/)(?:adjust_(?:brightness|contrast|hue|saturation|gamma|jpeg_quality)|(?:stateless_)?random_"
+    r"(?:crop|brightness|contrast|hue|saturation|flip_\w+|jpeg_quality)"
+    r"|decode_(?:jpeg|png|bmp|gif|image|raw|csv|wav)"
     r"|Decode(?:Jpeg|Png|Bmp|Gif|Image|Raw|CSV|Wav|PaddedRaw)|DecodeAndCropJpeg|per_image_standardization"
     r"|convert_image|resize(?:_images|_with_\w+)?|crop_to_bounding_box|pad_to_bounding_box|central_crop"
     r"|flip_(?:left_right|up_down)|rot90|rgb_to_\w+|hsv_to_rgb|grayscale_to_rgb|ParseSingleExample\w*)"

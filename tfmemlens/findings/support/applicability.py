@@ -606,6 +606,7 @@ TABLE: dict[str, Applicability] = {
     "cheaper-draws": Applicability(_OF_JAX, training=True),
     "drop-channels": Applicability(training=True, code=_TENSORFLOW),
     "blockwise-attention": _ANYWHERE,
+    "flash-attention-jax": Applicability(_OF_JAX, devices=_ON_GPU),
     "matrix-product": _TENSORFLOW_CODE,
     "sort-instead": _TENSORFLOW_CODE,
     "one-shape": _TENSORFLOW_CODE,

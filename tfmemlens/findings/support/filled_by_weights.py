@@ -24,7 +24,8 @@ class Filled(NamedTuple):
 
 _NEAR = 6
 _IS_LOADING = regex(
-    r"(?i)\b(?:loading|restoring|converting)\b[^.\n]{0,40}\b(?:weights|params|parameters|checkpoint|shards?)\b"
+    r"(?i)\b(?:loading|restoring|converting)\b[^.\n]{0,40}"
+    r"\b(?:weights|params|parameters|checkpoint|shards?)\b"
     r"|\b(?:can(?:not|'t)|could not|unable to|fails? to) load\b[^.\n]{0,20}\bmodel\b"
 )
 _STEPS = ("fitting", "growing in words", "stepping")

@@ -124,7 +124,7 @@ def _one_of_several(made: Sequence[Noted], followed: Followed, need: int, advice
     known = each_sample or of_one_call
     remedies = (*of_first, WAIT_FOR_EACH_CALL) if known else (WAIT_FOR_EACH_CALL, *of_first)
     out = _without_effect(first, followed, of_first)
-    return MadeByLine(what, remedies, Basis.SHAPE, first.line, rules_out=out)
+    return MadeByLine(what, remedies, Basis.SHAPE, first.line, rules_out=out, shape=first.array.shape)
 
 
 def _without_effect(made: Noted, followed: Followed, remedies: Sequence[Remedy]) -> tuple[str, ...]:
@@ -280,7 +280,8 @@ def computed_in_all(case: Case, moment: Moment, need: int | None, advice: Advice
     samples = first.array.shape[0] if first.array.shape else 1
     common = samples > 1 and (second is None or second.array.shape[:1] == (samples,))
     fewer = (replace(FEWER_SAMPLES, text=FEWER_SAMPLES.text.format(f"{samples:,}")),) if common else ()
-    return MadeByLine(what, (*fewer, *_remedies([first], need, 1, followed, advice)), Basis.SHAPE, first.line)
+    remedies = (*fewer, *_remedies([first], need, 1, followed, advice))
+    return MadeByLine(what, remedies, Basis.SHAPE, first.line, shape=first.array.shape)
 
 
 _NO_COPY, _LEAST_PART = 0.95, 0.01
@@ -350,7 +351,7 @@ def _told(made: Sequence[Noted], followed: Followed, need: int, advice: Advice) 
         what += f"; {larger}"
     remedies = _remedies(made, need, turns, followed, advice)
     out = _without_effect(first, followed, remedies) if exact else ()
-    return MadeByLine(what, remedies, Basis.SHAPE, first.line, rules_out=out)
+    return MadeByLine(what, remedies, Basis.SHAPE, first.line, rules_out=out, shape=first.array.shape)
 
 
 def _in_words(made: Noted, turns: int, followed: Followed) -> str:
@@ -400,9 +401,17 @@ def _larger(made: Noted, followed: Followed) -> str:
     return f"the largest array is of {largest.line.place}, {size}: {human(largest.array.bytes)}"
 
 
+_LEAST_ALIKE = 16
+
+
+def _by_chance(size: int, shape: Sequence[int]) -> bool:
+    """Whether a small size stands there twice: one name is then no name of both."""
+    return size < _LEAST_ALIKE and list(shape).count(size) > 1
+
+
 def _named(shape: Sequence[int], followed: Followed) -> str:
     """` (BATCH x SEQ x VOCAB)`, where the program gives names to most of the sizes."""
-    names = [followed.names.get(size) for size in shape]
+    names = [None if _by_chance(size, shape) else followed.names.get(size) for size in shape]
     known = sum(name is not None for name in names)
     if not known or 2 * known < len(names):
         return ""
@@ -458,7 +467,7 @@ def _of_kind(made: Noted, turns: int, need: int, followed: Followed) -> list[Rem
     if turns > 1 and made.carried >= _AS_LARGE * made.array.bytes:
         return [_blocks_of_carries(made, turns)]
     if turns > 1:
-        return [RECOMPUTED_STEPS, SCAN_OF_BLOCKS]
+        return [SCAN_OF_BLOCKS, RECOMPUTED_STEPS]
     if name == "gradient" and len(shape) > _OF_A_MATRIX:
         return [gradients_in_parts(shape[0])]
     if name == "gradient" and shape[0] >= _WORDS:

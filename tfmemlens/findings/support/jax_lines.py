@@ -756,14 +756,15 @@ def _einsum(text: str, need: int) -> MadeByLine | None:
     first, second = ("".join(each) for each in [letters for letters in own if letters][:2])
     scores = len(made) >= 3 and len(first) == len(second) == 1 and len(terms) == len(("queries", "keys"))
     attention = Remedy(
-        "if these are attention scores: let them never be held whole",
-        "out = jax.nn.dot_product_attention(q, k, v)   # or implementation='cudnn' on a GPU",
-        slug="blockwise-attention",
+        "if these are attention scores: let a GPU's kernel compute them, which never holds them whole"
+        " (without implementation='cudnn', and on other devices, the function holds them)",
+        "out = jax.nn.dot_product_attention(q, k, v, implementation='cudnn')   # a GPU, 16 bits",
+        slug="flash-attention-jax",
     )
     spec = f"{match['terms'].strip()}->{match['made'].strip()}"
     return MadeByLine(
         f"this einsum makes every {first} with every {second}: {spec}",
-        (*((attention,) if scores else ()), IN_BLOCKS),
+        (IN_BLOCKS, *((attention,) if scores else ())),
     )
 
 

@@ -107,8 +107,8 @@ def _are_squared_alone(made: Noted, later: Sequence[Noted]) -> bool:
     if name is None or name["name"] not in _plain_name(made):
         return True
     one = re.escape(name["name"])
-    used = re.compile(rf"\b{one}\b")
-    alone = re.compile(rf"\b{one} \*\* 2(?:\.0)?\b|\b{one} \* {one}\b|(?:square|norm)\({one}\b")
+    used = regex(rf"\b{one}\b")
+    alone = regex(rf"\b{one} \*\* 2(?:\.0)?\b|\b{one} \* {one}\b|(?:square|norm)\({one}\b")
     return not any(used.search(alone.sub("", each.code)) for each in inside)
 
 

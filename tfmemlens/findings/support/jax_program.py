@@ -128,7 +128,7 @@ def stacked_by_program(
     graded = any(last_name(node.func) in _GRADIENTS for _, node in _nodes(program, ast.Call))
     scanned = _scanned(reached, graded)
     if within:
-        kept = scanned and scanned.remedies[0].slug == RECOMPUTED_STEPS.slug
+        kept = scanned and any(each.slug == RECOMPUTED_STEPS.slug for each in scanned.remedies)
         return scanned if kept else None
     return scanned or _vmapped(reached)
 
@@ -716,8 +716,8 @@ def _scanned(program: list[Statement], graded: bool) -> MadeByLine | None:
                     else ""
                 ),
                 (
-                    *(() if recomputed else (_recomputed(node),)),
                     SCAN_OF_BLOCKS,
+                    *(() if recomputed else (_recomputed(node),)),
                 ),
                 line=line,
             )

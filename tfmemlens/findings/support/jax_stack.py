@@ -29,6 +29,8 @@ class MadeByLine:
     """The bytes that it explains, where they are not those of the request alone."""
     rules_out: tuple[str, ...] = ()
     """Slugs of remedies that make no such array smaller."""
+    shape: tuple[int, ...] = ()
+    """Of the array that it makes, where the program was followed."""
 
 
 _PROGRAM = regex(r"_step\w*\(|\bstep\(|\.fit\(|\b(?:p?update|train)_(?:fn|one_\w+|epoch)\(")

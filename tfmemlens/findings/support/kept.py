@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from tfmemlens.findings.support.taped_loop import TapedLoop
 
 _JOINED = regex(
-    r"\A\s*(?P<name>[\w.]+)\s*=\s*(?:[^=#]{1,80}\belse\s+)?(?:\w+\.)*(?:concat|concatenate|vstack|hstack|append|stack)\("
+    r"\A\s*(?P<name>[\w.]+)\s*=\s*(?:[^=#]{1,80}\belse\s+)?"
+    r"(?:\w+\.)*(?:concat|concatenate|vstack|hstack|append|stack)\("
     r"(?:\s*[\[(])?(?:\s*(?P=name)\s*,(?!\s*(?:axis|0|-?1)\b)|[^=]{0,400}?,\s{0,9}(?P=name)\s*[\])])"
 )
 """Code that joins a tensor to itself: `queue = tf.concat([queue, x], 0)`, also behind `x if queue is

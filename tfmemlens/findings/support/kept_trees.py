@@ -162,12 +162,21 @@ def _is_of_one_pass(statement: Statement, node: ast.stmt, loop: ast.AST, of_one_
         return False
     return any(
         isinstance(each, ast.FunctionDef)
-        and each.name in of_one_pass
+        and (each.name in of_one_pass or _of_own_parts(loop.iter))
         and target.id in _assigned(each)
         and not _stays(each, target.id)
         for each in statement.nodes
         if _is_around(each, node)
     )
+
+
+_PARTS = regex(r"(?:layers?|blocks?|cells?|heads?|units?|convs?|stages?|levels?|nets?|modules?)\Z")
+
+
+def _of_own_parts(over: ast.expr) -> bool:
+    """Whether a loop goes through the parts of the object's own network: `zip(self.layers, caches)`."""
+    parts = (each for each in ast.walk(over) if isinstance(each, ast.Attribute) and _root(each) == "self")
+    return any(_PARTS.search(each.attr) for each in parts)
 
 
 def _goes_by_parts(over: ast.expr) -> bool:
@@ -224,6 +233,18 @@ def _every(test: ast.expr) -> int | None:
     return None
 
 
+def _returns_a_loss(function: ast.FunctionDef) -> bool:
+    """Whether every result is one of which a tape in it takes the gradient of weights, by its name."""
+    differentiated = {
+        ast.unparse(each.args[0])
+        for each in ast.walk(function)
+        if isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute) and each.args
+        if each.func.attr == "gradient"
+    }
+    results = [each.value for each in ast.walk(function) if isinstance(each, ast.Return)]
+    return bool(results) and all(each and ast.unparse(each) in differentiated for each in results)
+
+
 class _Code:
     """All statements, walked once for what is asked of them again and again."""
 
@@ -268,6 +289,10 @@ class _Code:
             node.name for node, _ in nodes if isinstance(node, ast.FunctionDef) and _returns_gradients(node)
         }
         """Calls that return gradients, functions of the text among them."""
+        self.losses = frozenset(
+            node.name for node, _ in nodes if isinstance(node, ast.FunctionDef) and _returns_a_loss(node)
+        )
+        """Functions of the text that return what they take the gradient of, which is one number."""
         self.to_host = frozenset(
             node.name for node, _ in nodes if isinstance(node, ast.FunctionDef) and _returns_of_host(node)
         )
@@ -417,7 +442,8 @@ class _Names:
 
     def _number(self, value: ast.expr) -> bool:
         if isinstance(value, ast.Call):
-            return _called(value) in _NUMBERS | _TO_NUMBERS | _FIGURES or self._is_loss(value)
+            name = _called(value)
+            return name in _NUMBERS | _TO_NUMBERS | _FIGURES | self.code.losses or self._is_loss(value)
         if isinstance(value, ast.Tuple | ast.List):
             return all(map(self._number, value.elts))
         if isinstance(value, ast.Constant) or _A_NUMBER.match(ast.unparse(value).rpartition(".")[2]):

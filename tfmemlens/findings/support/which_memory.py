@@ -82,6 +82,11 @@ def only_killed(line: Line) -> bool:
     return bool(_KILLED.search(line.text)) and not RAN_OUT.search(without_denials(line.text))
 
 
+_GPU_FULL = regex(r"(?i)\b(?:GPU|CUDA) (?:is |was |ran |runs |went )?(?:out[- ]of[- ]memory|OOM)\b")
+_SECOND_HAND = regex(
+    r"(?i)\b(?:error|exception|message) (?:indicates|means) that\b|\byou (?:may|might) want to\b"
+)
+"""What somebody tells the writer of such errors, who does not know the machine."""
 _GPU_MEMORY = regex(r"(?i)\bGPU(?:'s)? (?:memory|RAM)\b|\bVRAM\b|\bHBM\b")
 _ON_A_GPU = regex(
     r"(?i)(?<!\bnot )\b(?:on|for|of|from|in) (?:my |the |a |this |our )(?:\w{1,12} ){0,2}?"
@@ -112,8 +117,10 @@ def whose(case: Case, line: Line) -> str:
     line = line._replace(text=RAM_IN_STOCK.sub(" ", with_vram(line.text)))
     if told.shows("room on the device") and not told.shows("raising an exception"):
         return HOST if any(map(told.shows, _OF_THE_HOST)) else UNSAID
-    if _HBM_FULL.search(line.text):
+    if _HBM_FULL.search(line.text) or _GPU_FULL.search(line.text):
         return DEVICE
+    if _SECOND_HAND.search(line.text) and told.shows("a GPU named"):
+        return UNSAID
     if told.shows("fails on CPU and GPU"):
         return UNSAID
     if loaded_by_each(case) or read_as_one_array(case, line):

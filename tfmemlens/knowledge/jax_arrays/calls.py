@@ -200,6 +200,8 @@ class Calls:
 
     def _of_ifexp(self, node: ast.IfExp, scope: JaxScope) -> Any:
         test = self.value(node.test, scope)
+        if is_open(test) and "argv" in ast.unparse(node.test):
+            return self.value(node.orelse, scope)  # what holds where the command line states nothing
         return UNKNOWN if is_open(test) else self.value(node.body if test else node.orelse, scope)
 
     def _of_listcomp(self, node: ast.ListComp | ast.GeneratorExp, scope: JaxScope) -> Any:

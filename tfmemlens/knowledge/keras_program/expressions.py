@@ -109,6 +109,8 @@ class Expressions:
             return self._bool(node)
         if isinstance(node, ast.IfExp):
             known = self.truth(self.value(node.test))
+            if known is None and "argv" in ast.unparse(node.test):
+                known = False  # what holds where the command line states nothing
             if known is None:
                 one, other = self.value(node.body), self.value(node.orelse)
                 return one if equal(one, other) else UNKNOWN

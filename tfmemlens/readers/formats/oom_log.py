@@ -180,7 +180,7 @@ class _Stream:
 
     def take(self, cleaned: Cleaned) -> None:
         """Read the line, unless it is one of very many that tell of progress."""
-        if not cleaned.line.text.strip():
+        if not cleaned.line.text.strip() or _SIGNED.match(cleaned.line.text):
             self.sentences.blank()
             self.run.quoted.blank()
         elif not self.repeats.holds(cleaned):
@@ -393,6 +393,8 @@ def _progress(stream: _Stream) -> tuple[Progress, ...]:
     return () if "building an image" in stream.surroundings.purposes else tuple(stream.run.progress)
 
 
+_SIGNED = regex(r"\s*(?:>\s*)*Sent from (?:my|Mail|Yahoo|Outlook)\b[^.\n]{0,40}\Z")
+"""What a phone puts below a mail tells of no program."""
 _OF_MEMORY = ("running short", "growing in words", "much memory in words")
 """What the prose says of memory, by its facts' names."""
 _MEMORY = regex(r"(?i)\b(?:memory|RAM|OOM\w*|swap\w*)\b|[GMgm][Ii]?[Bb]\b|\u5185\u5b58|\u663e\u5b58")

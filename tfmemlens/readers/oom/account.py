@@ -580,8 +580,10 @@ def without_questions(text: str) -> str:
 _UNCHANGED = regex(f"(?i){UNCHANGED}")
 _NEITHER = regex(
     r"(?i)\bneither\b(?: \w+){1,6}? (?:exhausted|full|depleted|short|used up|out of (?:memory|RAM))\b"
+    r"|\bit(?:'s| is| was) not (?:\w+ ){1,4}?(?:and not |nor |or )?(?:the |our )?(?:host |system )?"
+    r"(?:RAM|memory)\b(?=\W*(?:[.;,]|\Z))"
 )
-"""`although neither VRAM nor RAM is exhausted`."""
+"""`although neither VRAM nor RAM is exhausted`, `it is not the rollout and not host RAM`."""
 
 
 def without_wishes(text: str) -> str:

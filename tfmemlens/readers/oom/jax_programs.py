@@ -33,7 +33,7 @@ MOLECULES = LineRule(
     needs=("jax_md", "jax-md", "neighbo"),
 )
 SERVER = LineRule(
-    r"(?i)\bvllm\b|\bjetstream\b|\bsglang\b|\bsgl[-_]jax\b"
+    r"(?i)(?<!No module named ')\bvllm\b|\bjetstream\b|\bsglang\b|\bsgl[-_]jax\b"
     r"|\bgpu[-_]memory[-_]utilization\b|\btpu[-_]inference\b",
     "vLLM on a TPU v6e",
     "--gpu-memory-utilization 0.93",

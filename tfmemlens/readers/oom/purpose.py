@@ -235,7 +235,8 @@ _IN_OTHER_LANGUAGES = "|".join(
     )
 )
 SHORT = LineRule(
-    r"(?i)(?<!\bno )(?<!without )(?<!avoid )(?<!prevent )(?:(?<![A-Za-z_])OOM(?:s|ing|ed)?(?![A-Za-z_])"
+    r"(?i)(?<!\bno )(?<!\bno CUDA )(?<!\bno GPU )(?<!\bno more )(?<!without )(?<!without any )(?<!avoid )"
+    r"(?<!prevent )(?:(?<![A-Za-z_])OOM(?:s|ing|ed)?(?![A-Za-z_])"
     r"(?!-kill\w* (?:was|were|is|did|has)(?: not|n't)\b)"
     r"|\bout[- ]of[- ](?:memory|RAM)\b"
     r"|(?<!\.)(?<!except )(?<!import )(?<![A-Za-z_])resource ?exhaust(?:ed|ion) ?error(?![A-Za-z_])"

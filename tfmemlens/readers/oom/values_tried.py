@@ -43,7 +43,8 @@ _NAMED = regex(
 )
 _NUMBER = regex(r"\d{1,7}")
 _NO_SIZE = regex(
-    r"(?i)epoch|step|seed|version|rank|device|gpu|port|line|lr|rate|exit|code|status|time|worker|trial|fold|id\b"
+    r"(?i)epoch|step|seed|version|rank|device|gpu|port|line|lr|rate|exit|code|status|time"
+    r"|worker|trial|fold|id\b"
 )
 
 
