@@ -59,3 +59,34 @@ def test_matrices_of_a_map_are_no_attention(line: str, mapped: bool) -> None:
     verdict = report(line, "loop_body/MatMul/pfor/MatMul", "21025,80,80").verdict
     assert ("for each of 21,025" in verdict) is mapped
     assert "attention" not in verdict or not mapped
+
+
+PRIVATE = """
+import keras, tensorflow as tf
+net = keras.Sequential([keras.Input((600,)), keras.layers.Dense(512, name="wide"), keras.layers.Dense(9)])
+def one(pair):
+    with tf.GradientTape() as tape:
+        loss = f(net(pair[0][None]))
+    return tape.gradient(loss, net.trainable_variables)
+grads = tf.vectorized_map(one, (x, y))
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "shape", "said"),
+    [
+        (PRIVATE, "256,307200", True),
+        (PRIVATE, "256,512,600", True),
+        (PRIVATE, "256,307201", False),  # as many numbers as no weight has
+        (PRIVATE.replace("tape.gradient", "tape.watched"), "256,307200", False),
+        (PRIVATE.replace("tf.vectorized_map", "tf.map_fn"), "256,307200", False),
+    ],
+)
+def test_what_works_on_the_gradients_of_a_map(code: str, shape: str, said: bool) -> None:
+    found = explained(code + FRAME.format("sq = tf.square(tf.reshape(g, [n, -1]))") + oom(shape, "Square"))
+    told = "(line 8) gives a gradient of every weight for each of 256 examples" in found.verdict
+    assert told is said
+    if said:
+        assert "and this works on those of [600,512]" in found.verdict
+        assert "(32 instead of 256)" in found.actions[0].remedy.text

@@ -283,6 +283,11 @@ def _meaning(case: Case, moment: Moment) -> str:
         return f": the cache of `{cached[0]}` keeps them ({cached[1].place})"
     if found := collected(case, moment):
         return f": most likely results of `{found.call}`, which {_in_line(found)} keeps all together"
+    if request and (taped := loop_of_a_tape(case, request)):
+        return (
+            f": most likely what each turn of the {taped.words} ({taped.loop.place}) makes, which"
+            f" the tape of {taped.tape.place} keeps until the gradient is taken"
+        )
     if step := _as_many_as_steps(case, moment):
         return f", about as many as steps ({step:,}), as if each left one behind (a leak)"
     if request and (unrolled := _unrolled(case, moment, request)):
@@ -292,11 +297,6 @@ def _meaning(case: Case, moment: Moment) -> str:
         )
     if _steps(case) >= 3 or rising(case) or _long_after_its_start(case, moment):
         return f", {_LEAK}"
-    if request and (taped := loop_of_a_tape(case, request)):
-        return (
-            f": most likely what each turn of the {taped.words} ({taped.loop.place}) makes, which"
-            f" the tape of {taped.tape.place} keeps until the gradient is taken"
-        )
     if request and without_tape(case, request):
         return ": most likely results that the program keeps"
     if piled_up(moment) and case.api.front_end is not FrontEnd.SESSION:

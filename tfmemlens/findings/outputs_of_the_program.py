@@ -13,6 +13,7 @@ precision, recomputation, a smaller input.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets, far_too_much, remedies
@@ -68,7 +69,8 @@ def _finding(
 ) -> Finding:
     whole = sum(each.bytes for each in made)
     batch, many = made[0].shape[0], len(made)
-    most = enumerated([f"{each.name} {human(each.bytes)}" for each in made[:_NAMED]])
+    alike = Counter((each.name, each.bytes) for each in made)
+    most = enumerated([_several(name, size, count) for (name, size), count in [*alike.items()][:_NAMED]])
     of_all = (
         f"at a batch of {_told(case, moment, batch)} the outputs of the code's {many} layers, which"
         f" training keeps for the backward pass, take {human(whole)}"
@@ -102,6 +104,11 @@ def _finding(
         moment=index,
         account=True,
     )
+
+
+def _several(name: str, size: int, count: int) -> str:
+    """`net/conv` 12.00 MiB, or 3 x 12.00 MiB where several are alike."""
+    return f"{name} {count} x {human(size)}" if count > 1 else f"{name} {human(size)}"
 
 
 def _weights(case: Case, made: list[CodeOutput], room: int) -> str:

@@ -12,15 +12,20 @@ one output after the other, makes the tensors on the way smaller. Of a map parts
 
 from __future__ import annotations
 
+import ast
+import math
 from collections.abc import Iterator
 
 from tfmemlens.findings.support.jacobians import FEWER_SAMPLES, one_after_the_other
 from tfmemlens.findings.support.phase import is_jacobian
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import requests, tensor_text
+from tfmemlens.knowledge.tree_values import last_name
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
+from tfmemlens.model.line import Line
+from tfmemlens.model.program import Program
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.patterns import regex
 from tfmemlens.units import human
@@ -50,7 +55,10 @@ def _iterations(case: Case, shape: tuple[int | None, ...]) -> int | None:
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in list(requests(case))[:1]:
         failed = request.failed
-        if not is_jacobian(request) or failed.kind is not RequestKind.TENSOR or not failed.shape:
+        if failed.kind is not RequestKind.TENSOR or not failed.shape:
+            continue
+        if not is_jacobian(request):
+            yield from _behind_a_map(case, index, moment, failed.shape)
             continue
         if failed.shape[0] == 1:
             continue
@@ -117,6 +125,69 @@ def _of_map(index: int, moment: Moment, mapped: tuple[str, str], shape: tuple[in
         moment=index,
         rules_out=("lower-constant", "narrower-layer", "smaller-input"),
     )
+
+
+def _behind_a_map(case: Case, index: int, moment: Moment, shape: tuple[int | None, ...]) -> Iterator[Finding]:
+    """What works on gradients of each example that a map of the program made: as many numbers as a weight of
+    its layers has, for each of the examples.
+    """
+    program = case.capture.surroundings.program()
+    function = _maps_gradients(program) if program and len(shape) > 1 and (shape[0] or 0) > 1 else None
+    if function is None:
+        return
+    from tfmemlens.knowledge.keras_program import layer_outputs  # reads trees
+
+    weights = {tuple(each.shape) for made in layer_outputs(program) for each in made.weights}
+    size = math.prod(side or 1 for side in shape[1:])
+    weight = next((each for each in weights if len(each) > 1 and math.prod(each) == size), None)
+    if weight is None:
+        return
+    assert moment.request
+    (name, line), many = function, shape[0] or 1
+    all_of_them = sum(math.prod(each) for each in weights) * _FLOAT * many
+    what = (
+        f"`tf.vectorized_map` ({line.place}) gives a gradient of every weight for each of {many:,} examples,"
+        f" {human(all_of_them)} together, and this works on those of {format_shape(weight)}"
+    )
+    need = moment.request.failed.tensor_bytes or 0
+    largest = max(math.prod(each) for each in weights) * _FLOAT * many
+    held = any(largest <= row.size_bytes <= _WITH_SLACK * largest for row in moment.attribution.table)
+    yield Finding(
+        severity=Severity.CAUSE,
+        headline=what,
+        because=what,
+        explains=all_of_them,
+        basis=Basis.MEASURED if held else None,
+        evidence=(Evidence("the map", line), Evidence("requested", moment.request.failed.line)),
+        remedies=tuple(_for_a_map(name, many, need, gradient=True)),
+        moment=index,
+        rules_out=("lower-constant", "narrower-layer", "smaller-input", "smaller-batch"),
+    )
+
+
+_FLOAT, _WITH_SLACK = 4, 1.25
+
+
+def _maps_gradients(program: Program) -> tuple[str, Line] | None:
+    """The function of the program's only map, where it takes a gradient, and the line that maps it."""
+    calls = [
+        (statement, node)
+        for statement in program
+        for node in statement.nodes
+        if isinstance(node, ast.Call) and last_name(node.func) == "vectorized_map" and node.args
+    ]
+    if len(calls) != 1:
+        return None
+    statement, call = calls[0]
+    name = ast.unparse(call.args[0])
+    takes = (
+        node
+        for each in program
+        for node in each.nodes
+        if isinstance(node, ast.FunctionDef) and node.name == name.rpartition(".")[2]
+        if any(isinstance(part, ast.Attribute) and part.attr == "gradient" for part in ast.walk(node))
+    )
+    return (name, statement.line_of(call)) if next(takes, None) else None
 
 
 def _for_a_map(function: str, many: int, need: int, gradient: bool) -> Iterator[Remedy]:

@@ -157,7 +157,7 @@ _CONTRADICTED = "the message begins with"
 _RAISED = "raise `"
 """How it begins where a constant is far too small: no batch is at fault."""
 _NAMED = regex(r"`(?:[^`]{0,80}\.)?(\w{1,60})`")
-_MAKE_NONE = ("look-up-by-index", "matrix-product")
+_MAKE_NONE = ("look-up-by-index", "matrix-product", "sparse-labels-alone", "integer-ids")
 """What leaves nothing of the tensor, or makes the same numbers without it."""
 
 
@@ -170,7 +170,9 @@ def _with_the_constant(case: Case, ours: Sequence[Finding], actions: Sequence[Ac
     if constant is None or not case.moments:
         return list(actions)
     rest = [each for each in actions if each is not constant]
-    if rest and (rest[0].remedy.slug in _MAKE_NONE or _KNOB in rest[0].rules or _grows_elsewhere(case, ours)):
+    if (none := next((each for each in rest if each.remedy.slug in _MAKE_NONE), None)) is not None:
+        return [none, constant, *(each for each in rest if each is not none)]
+    if rest and (_KNOB in rest[0].rules or _grows_elsewhere(case, ours)):
         return [rest[0], constant, *rest[1:]]
     batch = remedies.batch_of(case, case.moments[0])
     bound = batch_bound(case, case.moments[0])

@@ -23,6 +23,10 @@ _MOST_BATCHES = 4
 """So many of the batches that the text states may be joined in one call, as real and made samples are."""
 
 
+_OF_SCORES = 4
+"""Sides of attention's scores; what the layer itself puts out has three."""
+
+
 @dataclass(frozen=True, slots=True)
 class CodeOutput:
     """What one layer makes at the batch of the failure."""
@@ -40,6 +44,8 @@ class CodeOutput:
         """The user's name, else the class and its line."""
         told = self.output
         path = f"{self.block}/{told.name}" if self.block else told.name
+        if told.class_name == "MultiHeadAttention" and len(told.shape) == _OF_SCORES:
+            return f"the scores of `{path}`" if told.name else f"the attention scores of {told.line.place}"
         return f"`{path}`" if told.name else f"the {told.class_name} of {told.line.place}"
 
     @property
@@ -92,8 +98,11 @@ def outputs_beside(case: Case, layer: str | None, first: int) -> list[CodeOutput
     names = {name for each in layers for name in (each.name, *each.blocks) if name}
     if not layers or not layer or not names & set(layer.split("/")):
         return []
-    if any(each.turn != layers[0].turn or (each.making and not each.of_model) for each in layers):
-        return []  # several nets, or one that is called several times: nobody knows which
+    sizes: dict[tuple[Line, int, str, int], set[tuple[int | None, ...]]] = {}
+    for each in layers:
+        sizes.setdefault((each.line, each.making, each.name, len(each.shape)), set()).add(each.shape)
+    if any(len(each) > 1 for each in sizes.values()):
+        return []  # a net that is called with several sizes: nobody knows with which
     return sorted(_in_blocks([at_batch(each, first) for each in layers]), key=lambda each: -each.bytes)
 
 
