@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tests.findings.logs import CPU, dump_by_size, oom
 from tests.findings.test_what_is_no_batch import explained
+from tfmemlens import pipeline
 from tfmemlens.findings.support.kept_code import kept
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.line import Line
@@ -98,3 +100,24 @@ for t in range(90):
 )
 def test_a_list_with_an_entry_for_each_layer_is_of_one_step(over: str, accused: bool) -> None:
     assert ("new" in containers(DECODER.format(over=over))) is accused
+
+
+RING = """
+import tensorflow as tf
+from collections import deque
+memory = deque(maxlen=40000)
+for t in range(90000):
+    state = camera(t)
+    memory.append((state, t))
+    learn(random.sample(memory, 8))
+
+"""
+
+
+def test_a_ring_of_tensors_on_the_cpu_is_shorter_and_of_bytes() -> None:
+    host = "bfc_cpu_allocator_for_gpu"
+    full = dump_by_size(91 * 308 * 256 * 4, 230, (2211, 88_576), allocator=host)
+    found = pipeline.explain(RING + full + oom("91,308,256", "Conv2D", on=CPU, by=host))
+    assert "`memory` (line 7) keeps" in found.verdict
+    first = found.actions[0].remedy
+    assert first.slug == "smaller-replay" and "fewer entries in `memory` than 40,000" in first.text

@@ -42,6 +42,15 @@ def instead(case: Case, moment: Moment, keeping: Kept, turns: int | None) -> Ite
     whole = keeping.each * keeping.most if keeping.each and keeping.most else None
     whole = keeping.each * (turns // keeping.every) if whole is None and keeping.each and turns else whole
     needs = f": {human(whole)} in all" if whole else ""
+    if keeping.most and host:
+        yield Remedy(
+            f"keep fewer entries in `{keeping.container}` than {keeping.most:,}{needs}, and frames as NumPy"
+            " arrays of uint8, a quarter of float32 (on the CPU a plain np.asarray shares the tensor's own"
+            " memory)",
+            f"{keeping.container}.append(...)   # (255 * frame.numpy()).astype(np.uint8); back when sampled",
+            slug="smaller-replay",
+        )
+        return
     if keeping.most:
         yield Remedy(
             f"keep the entries of `{keeping.container}` on the host, as NumPy arrays of a small type (uint8"
