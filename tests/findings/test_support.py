@@ -496,7 +496,7 @@ def test_a_line_explains_requests_from_64_mib_on() -> None:
         (
             "s = jnp.einsum('bqhd,bkhd->bhqk', q, k)",
             1 << 30,
-            ["blockwise-attention", "in-blocks"],
+            ["in-blocks", "flash-attention-jax"],
             Basis.NAME,
         ),
         ("s = jnp.einsum('qd,kd->qk', q, k)", 1 << 30, ["in-blocks"], Basis.NAME),

@@ -467,7 +467,7 @@ def _of_kind(made: Noted, turns: int, need: int, followed: Followed) -> list[Rem
     if turns > 1 and made.carried >= _AS_LARGE * made.array.bytes:
         return [_blocks_of_carries(made, turns)]
     if turns > 1:
-        return [SCAN_OF_BLOCKS, RECOMPUTED_STEPS]
+        return [RECOMPUTED_STEPS, SCAN_OF_BLOCKS]
     if name == "gradient" and len(shape) > _OF_A_MATRIX:
         return [gradients_in_parts(shape[0])]
     if name == "gradient" and shape[0] >= _WORDS:
