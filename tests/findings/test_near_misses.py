@@ -53,6 +53,12 @@ TAUGHT = (
     'Traceback (most recent call last):\n  File "run.py", line 7, in <module>\n    loss = f(logits, {0})\n'
     + oom("64,48", "Mean")
 )
+SALIENCY = (
+    "import tensorflow as tf\ndef saliency(net, x):\n    with tf.GradientTape() as tape:\n"
+    "        tape.watch(x)\n        y = net(x)\n    return tape.gradient(y, {})\n\n"
+    'Traceback (most recent call last):\n  File "run.py", line 5, in saliency\n    y = net(x)\n'
+    + oom("640,48,48,7", "Mul")
+)
 FRAMED = 'Traceback (most recent call last):\n  File "net.py", line 8, in pairs\n    {}\n'
 STORED = "buf = tf.Variable(tf.zeros(shape), trainable=False)"
 PAIRED = (
@@ -209,6 +215,7 @@ CASES: dict[str, tuple[str, str]] = {
         "const x = tf.browser.fromPixels(video);\ntf.dispose([x]);\n" + JS + oom("1,640,640,3"),
     ),
     "idle-model-under-a-tape": (TAUGHT.format("tutor(x)"), TAUGHT.format("tutor(logits)")),
+    "gradients-of-an-input": (SALIENCY.format("x"), SALIENCY.format("net.weights")),
     "store-on-the-device": (
         f"{FRAMED.format(STORED)}{oom('4000,84,84,4', 'Fill')}",
         f"{FRAMED.format(STORED)}{oom('32,284,284,4', 'Fill')}",

@@ -63,9 +63,10 @@ def other_than_training(case: Case, request: Request) -> tuple[str, Line | None]
     if evaluating := case.capture.surroundings.evaluating:
         return EVALUATION, evaluating
     for phase, call in _CALLS.items():
-        if call.search(failed.source_text or ""):
+        if call.search(failed.source_text or "") and not _graded(case, request, phase):
             return phase, failed.line
-    if case.api.front_end is not FrontEnd.JAX and (beside := beside_training(request)):
+    beside = beside_training(request) if case.api.front_end is not FrontEnd.JAX else None
+    if beside and not _graded(case, request, beside[0]):
         return beside[0], failed.line
     if case.api.front_end is FrontEnd.JAX and (program := evaluating_program(case, request)):
         return EVALUATION, program[1]
@@ -79,6 +80,13 @@ def other_than_training(case: Case, request: Request) -> tuple[str, Line | None]
         return EVALUATION, said
     predicting = _predicts_alone(case, request) or _said_of_prediction(case, request)
     return (PREDICTION, predicting) if predicting else None
+
+
+def _graded(case: Case, request: Request, phase: str) -> bool:
+    """Whether what looks like a prediction runs in a tape of the program, as where the gradients of an input
+    are taken through a network in `training=False`: what is kept for them is no prediction's.
+    """
+    return phase == PREDICTION and under_a_tape(case, request)
 
 
 _PREDICTS_ALL = regex(r"\.predict_instances(?:_big)?\(")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tfmemlens.knowledge.stack_frames import number_in
 from tfmemlens.knowledge.tree_values import last_name
+from tfmemlens.model.incident import Frame
 from tfmemlens.model.line import Line
 from tfmemlens.model.program import Program, Statement
 from tfmemlens.values import dataclass
@@ -188,6 +189,87 @@ def _derives_each(loop: ast.AST, tapes: set[str]) -> tuple[str, str] | None:
     return None
 
 
+@dataclass(frozen=True, slots=True)
+class WatchedInput:
+    """A tensor that a tape watches, and whose gradient is all that is taken of it."""
+
+    watched: str
+    """As the program writes it: `images`."""
+    watch: Line
+    gradient: Line
+
+
+def watched_input(program: Program, frames: Sequence[Frame]) -> WatchedInput | None:
+    """What the tape watches in which frames of a traceback lie; None where they lie in other tapes as well,
+    which need the gradient of this one's gradient. Code that was pasted has no numbers: then the texts of the
+    lines tell.
+    """
+    around = [
+        (statement, tape, item.optional_vars.id)
+        for statement in program
+        for tape in statement.nodes
+        if isinstance(tape, ast.With)
+        for item in tape.items
+        if _opens_a_tape(item) and isinstance(item.optional_vars, ast.Name)
+        if any(_lies_in(statement, tape, frame.place) or _quotes(statement, tape, frame) for frame in frames)
+    ]
+    if len(around) != 1:
+        return None
+    statement, tape, name = around[0]
+    watches = [
+        call
+        for call in _of_tape(tape, name, "watch")
+        if len(call.args) == 1 and isinstance(call.args[0], ast.Name)
+    ]
+    taken = [
+        call
+        for each in _scope(program, statement, tape)
+        for call in _of_tape(each, name, "gradient")
+        if len(call.args) > 1
+    ]
+    watched = {ast.unparse(call.args[0]) for call in watches}
+    if len(watched) != 1 or {ast.unparse(call.args[1]) for call in taken} != watched:
+        return None
+    line = next(each.line_of(taken[0]) for each in program if taken[0] in each.nodes)
+    return WatchedInput(watched.pop(), statement.line_of(watches[0]), line)
+
+
+def _scope(program: Program, statement: Statement, tape: ast.With) -> list[ast.AST]:
+    """The innermost function that a tape stands in; of one outside of all, the statements outside of all."""
+    functions = [each for each in statement.nodes if isinstance(each, ast.FunctionDef)]
+    within = [each for each in functions if any(node is tape for node in ast.walk(each))]
+    if within:
+        return [within[-1]]
+    return [each.node for each in program if not isinstance(each.node, (ast.FunctionDef, ast.ClassDef))]
+
+
+def _lies_in(statement: Statement, block: ast.With, place: str) -> bool:
+    number = number_in(place, statement.line_of(block).source)
+    first, last = statement.span(block)
+    return number is not None and first < number <= last
+
+
+def _quotes(statement: Statement, block: ast.With, frame: Frame) -> bool:
+    """Whether a frame's line stands in a block of which nobody knows the file."""
+    if statement.line_of(block).source:
+        return False
+    first, last = statement.span(block)
+    inside = (line for line in statement.lines if first < line.number <= last)
+    return bool(frame.text) and any(line.text.strip() == frame.text.strip() for line in inside)
+
+
+def _of_tape(node: ast.AST, tape: str, method: str) -> list[ast.Call]:
+    """The calls of a tape's method."""
+    return [
+        each
+        for each in ast.walk(node)
+        if isinstance(each, ast.Call)
+        and isinstance(each.func, ast.Attribute)
+        and each.func.attr == method
+        and last_name(each.func.value) == tape
+    ]
+
+
 def opens_a_tape(program: Program) -> bool:
     """Whether the program records anything at all."""
     nodes = (each for statement in program for each in statement.nodes)
@@ -198,11 +280,12 @@ def tape_around(program: Program, place: str) -> bool:
     """Whether a place, `train.py:30`, lies in the block of a `with GradientTape()`."""
     for statement in program:
         for each in statement.nodes:
-            if isinstance(each, ast.With) and any(map(_opens_a_tape, each.items)):
-                number = number_in(place, statement.line_of(each).source)
-                first, last = statement.span(each)
-                if number is not None and first < number <= last:
-                    return True
+            if (
+                isinstance(each, ast.With)
+                and any(map(_opens_a_tape, each.items))
+                and _lies_in(statement, each, place)
+            ):
+                return True
     return False
 
 
