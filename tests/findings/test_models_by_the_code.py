@@ -47,6 +47,21 @@ def test_kept_models_are_counted_with_their_slots() -> None:
 
 
 @pytest.mark.parametrize(
+    ("after", "stored"),
+    [
+        ("top = models[best]\n", True),
+        ("for each in models: print(each)\n", False),
+        ("models[0] = None\n", False),
+        ("", False),
+    ],
+)
+def test_weights_that_are_used_later_go_to_a_file(after: str, stored: bool) -> None:
+    told = pipeline.explain(CODE.format(units=8192, folds=5, what="model", keeps="models") + after + FULL)
+    assert told.actions[0].remedy.slug == "drop-models"
+    assert ("its weights in a file" in told.actions[0].remedy.text) is stored
+
+
+@pytest.mark.parametrize(
     ("units", "folds", "what", "counted"),
     [
         (8192, 5, "model", True),

@@ -17,6 +17,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tfmemlens.findings.support.code_outputs import models_made
+from tfmemlens.findings.support.container_uses import read_at
 from tfmemlens.findings.support.kept_code import kept
 from tfmemlens.findings.support.many_alike import many_alike
 from tfmemlens.findings.support.program_lines import code_lines
@@ -371,10 +372,17 @@ def _of_histories(told: Surroundings) -> str:
     return f", and `{name}.history` instead of `{name}`, which holds its model" if name else ""
 
 
+def _for_later(told: Surroundings, by_loop: Kept) -> str:
+    """Where entries of the list or dict are used later, which may need a model's weights."""
+    program = told.program()
+    later = read_at(program, by_loop) if program else None
+    return f", and its weights in a file where {later.place} needs them (model.save_weights)" if later else ""
+
+
 def _list(told: Surroundings, by_loop: Kept | None = None) -> str:
     """The list that keeps models, where code shows one."""
     if by_loop:
         also = _of_histories(told)
-        return f", keep only its figures in `{by_loop.container}`{also}"
+        return f", keep only its figures in `{by_loop.container}`{also}{_for_later(told, by_loop)}"
     stores = told.stores
     return f" (`{stores[0]}`, {stores[1].place})" if stores and keeps_model(stores[1].text) else ""

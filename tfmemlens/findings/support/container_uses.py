@@ -57,6 +57,20 @@ def use_of(program: Iterable[Statement], keeping: Kept) -> Use:
     return _as_means(reads, keeping) or _by_row(nodes, reads, keeping) or Use(joined=_joined(reads))
 
 
+def read_at(program: Iterable[Statement], keeping: Kept) -> Line | None:
+    """Where an entry of the container is first taken out and used, None where its code takes none."""
+    nodes = [(each, statement) for statement in program for each in statement.nodes]
+    return next(
+        (
+            statement.line_of(around)
+            for child, around, statement in _reads(nodes, keeping.container)
+            if isinstance(around, ast.Subscript) and around.value is child
+            if isinstance(around.ctx, ast.Load)
+        ),
+        None,
+    )
+
+
 _Read = tuple[ast.expr, ast.AST, Statement]
 _Nodes = Sequence[tuple[ast.AST, Statement]]
 
