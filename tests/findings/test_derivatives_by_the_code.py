@@ -130,3 +130,28 @@ print({call})
 def test_a_figure_of_memory_beside_the_gradient_of_a_scan(words: str, call: str, named: bool) -> None:
     found = first(f"{words}\n{SCAN.format(call=call)}")
     assert (found is not None and "the gradient keeps what each step of the scan" in found.headline) is named
+
+
+SQUARE = (
+    'Traceback (most recent call last):\n  File "/home/u/bend.py", line 30, in bend\n    {}\n'
+    "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory allocating {} bytes.\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "hessian"),
+    [
+        ("h = jax.hessian(loss)(flat)", True),
+        ("self.bent = jax.jacfwd(jax.grad(loss))(flat) * n", True),
+        ("h = jacrev(jacfwd(loss))(flat)", True),
+        ("k = kernel(x, x)", False),
+    ],
+)
+def test_a_square_of_all_parameters_is_no_kernel(line: str, hessian: bool) -> None:
+    report = pipeline.explain(SQUARE.format(line, 310_000**2 * 4))
+    rules = {each.rule for each in report.findings}
+    assert ("every-row-with-every-row" in rules) is not hessian
+    assert ("second-order-matrix" in rules) is hessian
+    if hessian:
+        slugs = [action.remedy.slug for action in report.actions]
+        assert slugs[0] == "hessian-products" and not {"smaller-batch", "recompute"} & {*slugs}

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import NamedTuple
 
+from tfmemlens.findings.second_order_matrix import side_of_hessian
 from tfmemlens.findings.support import jax_lines, use_of_pairs
 from tfmemlens.findings.support.program_lines import code_lines, settings_by_name
 from tfmemlens.findings.support.rows import device_limit, lists_buffers, on_host, requests
@@ -47,7 +48,7 @@ def check(case: Case) -> Iterator[Finding]:
 
     for index, moment, request in list(requests(case))[:1]:
         need, limit = request.needed_bytes, device_limit(case, moment)
-        if not need or lists_buffers(moment):
+        if not need or lists_buffers(moment) or side_of_hessian(request):
             continue
         if case.capture.surroundings.shows("jax: a full guide"):
             continue  # a covariance, which is a square of latent values

@@ -581,7 +581,7 @@ def _derivatives(frames: Sequence[Frame], own: Sequence[Frame], need: int | None
     inside = any(_DERIVATIVES.fullmatch(frame.name) for frame in frames)
     if need is None or not (inside or (call and _code(own[-1:], _DERIVATIVE_CALL))):
         return None
-    hessian = bool(_code(own, regex(r"\bhessian\(|jac\w+\(\s*(?:jax\.)?jac")))
+    hessian = bool(_code(own, regex(r"\bhessian\(|jac\w+\(\s*(?:jax\.)?(?:jac|grad\()")))
     hessian = hessian or any(frame.name == "hessian" for frame in frames)
     side = square_side(need, 4)
     square = side is not None
