@@ -99,3 +99,40 @@ def test_a_loss_that_reads_the_whole_table_makes_its_gradient_dense(penalty: str
         assert "`l2_loss` of the table 250,000 x 72 (line 5)" in found[0].headline
         assert "give `l2_loss` what the lookup returned" in report.actions[0].remedy.text
         assert "dense-embedding-gradient" not in {each.rule for each in report.findings}
+
+
+STORE = """
+import tensorflow as tf
+class Towers(tf.keras.Model):
+    def __init__(self, a):
+        super().__init__()
+        self.goods = self.add_weight(name="goods", shape=[a.goods, a.width])
+    def call(self, ids):
+        return {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("read", "op"),
+    [
+        ("tf.gather(tf.nn.l2_normalize(self.goods, axis=1), ids)", "l2_normalize"),
+        ("tf.gather(self.goods, ids) + tf.nn.l2_loss(self.goods)", "l2_loss"),
+        ("tf.nn.l2_normalize(tf.gather(self.goods, ids), axis=1)", None),
+        ("tf.matmul(ids, tf.nn.l2_normalize(self.goods, axis=1))", None),  # nothing is looked up
+        ("tf.gather(self.goods, ids) + tf.nn.l2_loss(self.goods) + tf.nn.l2_loss(self.goods)", None),
+    ],
+)
+def test_an_op_that_reads_a_table_of_unknown_size_whole(read: str, op: str | None) -> None:
+    text = OF_2_11 + STORE.format(read) + oom("410000,64", "gradient_tape/towers/Mul_2")
+    report = explained(text)
+    found = [each for each in report.findings if each.rule == RULE]
+    assert bool(found) is (op is not None)
+    if op:
+        assert f"`{op}` of the table 410,000 x 64 (line 9)" in report.verdict
+        assert ("look the rows up first" in report.actions[0].remedy.text) is (op == "l2_normalize")
+
+
+def test_the_update_of_such_a_table_is_no_large_table_alone() -> None:
+    text = OF_2_11 + STORE.format("tf.gather(self.goods, ids) + tf.nn.l2_loss(self.goods)")
+    report = explained(text + oom("410000,64", "Adagrad/Adagrad/update_1/mul_2"))
+    assert report.actions[0].remedy.slug == "penalty-on-rows"

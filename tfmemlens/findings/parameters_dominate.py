@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets, remedies
 from tfmemlens.findings.support.board import board
+from tfmemlens.findings.support.penalised_table import penalised_table
 from tfmemlens.findings.support.program_account import undonated
 from tfmemlens.findings.support.rows import (
     OF_SLOTS,
@@ -122,6 +123,8 @@ def _while_making(case: Case) -> Iterator[Finding]:
         )
         updating = owner.phase is Phase.OPTIMIZER and owner.kind is not Kind.OPTIMIZER_SLOT
         making = making or (updating and what is Weight.TABLE)
+        if making and updating and penalised_table(case, request):
+            continue  # penalty-on-weights tells what makes its gradient dense
         where = _doing(updating, place(moment))
         if copied := _copied_kernel(request):
             where = f"in the convolution of {place(moment)}"

@@ -5,9 +5,9 @@ own gradient is sparse, a few rows; added to the penalty's it becomes dense, and
 rows.
 When it fires: an op of a penalty (`L2Loss`, a scope `Regularizer`, their gradients), or a line with
 `l2_loss(` or a regulariser, asks for a matrix of 5,000 rows or more, longer than wide, of 8 MiB or more; or
-a gradient or an update of that shape does, and the program's one table of it has a regulariser (Keras 3 makes
-such gradients dense without one).
-What to do: penalise the rows that the batch looked up; else leave the table out of the penalty.
+a gradient or an update of that shape does, and the program's one table of it has a regulariser, or one of its
+variables is given to `l2_loss` or `l2_normalize` whole (Keras 3 makes such gradients dense without these).
+What to do: penalise, or normalise, the rows that a batch looked up; else leave the table out of the penalty.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ BASIS = Basis.SHAPE
 EXPLAINS = "what was requested, and held tensors of the same size"
 
 _LEAST_ROWS, _LEAST_BYTES = 5000, 8 * MIB
-_A_LOSS = "l2_loss"
+_A_LOSS, _NORMS = "l2_loss", "l2_normalize"
 _LINE = regex(r"\bl2_loss\(|\bregulari[sz]ers?\b|_regulari[sz]er\b")
 
 
@@ -81,15 +81,19 @@ def _of_the_code(index: int, moment: Moment, request: Request, keyword: str, lin
     off = (
         f"take `{keyword}` off the table" if keyword != _A_LOSS else "give `l2_loss` what the lookup returned"
     )
-    rows_alone = Remedy(
-        f"penalise only the rows that a batch looks up: {off}"
-        + (", and penalise the layer's output" if keyword == OF_KERAS else ""),
-        "Embedding(rows, width, activity_regularizer=regularizers.l2(1e-6))   # divided by the batch"
-        if keyword == OF_KERAS
-        else "loss += l2 * tf.nn.l2_loss(rows)   # rows = tf.nn.embedding_lookup(table, ids)",
-        request.failed.tensor_bytes,
-        Certainty.BOUND,
-        slug="penalty-on-rows",
+    rows_alone = (
+        _normalised(request)
+        if keyword == _NORMS
+        else Remedy(
+            f"penalise only the rows that a batch looks up: {off}"
+            + (", and penalise the layer's output" if keyword == OF_KERAS else ""),
+            "Embedding(rows, width, activity_regularizer=regularizers.l2(1e-6))   # divided by the batch"
+            if keyword == OF_KERAS
+            else "loss += l2 * tf.nn.l2_loss(rows)   # rows = tf.nn.embedding_lookup(table, ids)",
+            request.failed.tensor_bytes,
+            Certainty.BOUND,
+            slug="penalty-on-rows",
+        )
     )
     return Finding(
         severity=Severity.CAUSE,
@@ -110,6 +114,18 @@ def _of_the_code(index: int, moment: Moment, request: Request, keyword: str, lin
         ),
         moment=index,
         rules_out=("lower-constant", "smaller-batch", "smaller-table", "table-on-host"),
+    )
+
+
+def _normalised(request: Request) -> Remedy:
+    """The same rows, normalised after they were looked up."""
+    return Remedy(
+        "look the rows up first, and normalise only these: the result is the same, and the gradient of the"
+        " table stays a few rows",
+        "rows = tf.nn.l2_normalize(tf.gather(table, ids), axis=-1)",
+        request.failed.tensor_bytes,
+        Certainty.BOUND,
+        slug="penalty-on-rows",
     )
 
 

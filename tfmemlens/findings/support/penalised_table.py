@@ -42,7 +42,35 @@ def penalised_table(case: Case, request: Request) -> tuple[str, Line] | None:
         and not (isinstance(keyword.value, ast.Constant) and not keyword.value.value)
     ]
     found += [("l2_loss", line) for line in _summed(program, lines)]
+    found = found or ([] if lines else _read_whole(program))
     return found[0] if len(found) == 1 else None
+
+
+def _read_whole(program: Program) -> list[tuple[str, Line]]:
+    """The ops that a program of lookups gives a whole variable that it makes, with their lines: for tables
+    whose sizes nobody knows.
+    """
+    nodes = [(statement, node) for statement in program for node in statement.nodes]
+    calls = [(statement, node) for statement, node in nodes if isinstance(node, ast.Call)]
+    if not any(last_name(node.func) in _LOOKUPS for _, node in calls):
+        return []
+    variables = {
+        ast.unparse(target)
+        for _, node in nodes
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
+        if last_name(node.value.func) in _VARIABLES
+        for target in node.targets
+    }
+    return [
+        (last_name(node.func), statement.line_of(node))
+        for statement, node in calls
+        if last_name(node.func) in _OF_ALL_ROWS and node.args and ast.unparse(node.args[0]) in variables
+    ]
+
+
+_LOOKUPS = frozenset({"embedding_lookup", "gather"})
+_VARIABLES = frozenset({"Variable", "add_weight", "get_variable"})
+_OF_ALL_ROWS = frozenset({"l2_loss", "l2_normalize"})
 
 
 def _summed(program: Program, lines: set[Line]) -> list[Line]:
