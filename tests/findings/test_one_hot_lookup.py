@@ -41,6 +41,21 @@ def test_rows_that_nothing_multiplies_are_labels() -> None:
     assert "look-up-by-index" not in {action.remedy.slug for action in told.actions}
 
 
+@pytest.mark.parametrize(
+    ("line", "looked_up"),
+    [
+        ("return self.project(tf.one_hot(ids, self.titles))", True),
+        ("h = Dense(16)(tf.one_hot(labels, 7000))", True),
+        ("return self.loss(tf.one_hot(ids, self.titles), logits)", False),
+        ("y = tf.cast(tf.one_hot(ids, 7000), dtype)", False),
+    ],
+)
+def test_rows_that_a_layer_is_given_are_looked_up_instead(line: str, looked_up: bool) -> None:
+    slugs = [action.remedy.slug for action in report(line).actions]
+    assert (slugs[0] == "embed-the-feature") is looked_up
+    assert not looked_up or "smaller-batch" not in slugs
+
+
 GRAPH = """Traceback (most recent call last):
   File "{file}", line 21, in run
     run_metadata)

@@ -20,6 +20,7 @@ from tfmemlens.findings.support import code_snippets, remedies
 from tfmemlens.findings.support.named_sizes import in_words, named_sizes
 from tfmemlens.findings.support.one_hot import (
     by_index,
+    goes_into_a_layer,
     is_of_features,
     meets_a_table,
     targets_made_dense,
@@ -333,11 +334,15 @@ _FEATURES = regex(
 """Names of what turns a column of the input into one-hot vectors."""
 
 
+_BESIDE_A_LOOKUP = ("smaller-batch", "lower-constant")
+
+
 def _one_hot_feature(
     case: Case, index: int, moment: Moment, failed: FailedRequest, rows: int, classes: int, need: int
 ) -> Finding:
     """A column of the input, no label: its many values belong in an embedding."""
     what = f"a feature of {classes:,} values as one-hot vectors, for {rows:,} rows: {human(need)}"
+    in_layer = goes_into_a_layer(failed.source_text or "")
     of_column = re.search(r"indicator|feature_column|input_layer|dense_features", failed.node or "")
     return Finding(
         severity=Severity.CAUSE,
@@ -347,7 +352,10 @@ def _one_hot_feature(
         evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line),),
         remedies=(
             Remedy(
-                "look the feature up in an embedding, which makes no one-hot vector; or hash it to fewer"
+                "look the rows up in an embedding instead: a Dense layer without a bias computes nothing else"
+                " from one-hot vectors, and none is made"
+                if in_layer
+                else "look the feature up in an embedding, which makes no one-hot vector; or hash it to fewer"
                 " values",
                 "tf.feature_column.embedding_column(column, dimension=32)"
                 if of_column
@@ -356,10 +364,10 @@ def _one_hot_feature(
                 Certainty.BOUND,
                 slug="embed-the-feature",
             ),
-            *remedies.offered(case, moment, "smaller-batch"),
+            *(() if in_layer else remedies.offered(case, moment, "smaller-batch")),
         ),
         moment=index,
-        rules_out=("sparse-labels-alone",),
+        rules_out=("sparse-labels-alone", *(_BESIDE_A_LOOKUP if in_layer else ())),
     )
 
 

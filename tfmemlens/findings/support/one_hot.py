@@ -20,19 +20,33 @@ _OF_LABELS = regex(r"(?i)label|target|truth|gold|class|\by(?:_\w+)?\Z|_y\Z")
 _OF_FEATURES = regex(
     r"(?i)feature|word|token|input|item|char|query|user|product|document|sentence|\bx(?:_\w+)?\Z|_x\Z"
 )
+_INTO_A_LAYER = regex(
+    r"(?i)(?:\bself\.(?!\w*(?:loss|criterion|metric|acc))\w{1,40}|\bdense\w{0,40}|\bmatmul|\bdot|\))"
+    r"\(\s*(?:[\w.]{1,30}\.)?one_hot\(|\bone_hot\([^()\n]{1,80}\)\s*@"
+)
+"""A layer, or a matrix, that is given the rows at once."""
 _SPARSE_LOSS = regex(r"sparse_softmax_cross_entropy|sparse_categorical_crossentropy|SparseCategoricalCross")
 
 
 def is_of_features(case: Case, text: str) -> bool:
-    """Whether a line makes one-hot rows of a feature: by the name of what it is given, or since the program
-    has a loss that takes labels as integers.
+    """Whether a line makes one-hot rows of a feature: as a layer or a product with a matrix gets them, by the
+    name of what it is given, or since the program has a loss that takes labels as integers.
     """
+    if goes_into_a_layer(text):
+        return True
     match = _CALL.search(text)
     if match is None or _OF_LABELS.search(match["what"]):
         return False
     if _OF_FEATURES.search(match["what"]):
         return True
     return any(_SPARSE_LOSS.search(line.text) for line in code_lines(case.capture.surroundings))
+
+
+def goes_into_a_layer(text: str) -> bool:
+    """Whether a line gives the rows to a layer or multiplies them by a matrix, which only picks rows of its
+    weights.
+    """
+    return _INTO_A_LAYER.search(text) is not None
 
 
 _LOSS = regex(r"(?i)loss|nll|cross_?entropy|\bxent")
