@@ -47,6 +47,20 @@ def test_a_scope_is_a_layer_of_the_code(scope: str, shape: tuple[int, ...] | Non
 
 
 @pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("", "dense_3"),
+        ("more = layers.Dense(64)\n", "dense_3"),  # of another width
+        ("more = layers.Dense(width)\n", None),
+        ("more = layers.Dense(7)\n", None),
+        ("more = layers.Dense(width, name='wide')\n", None),
+    ],
+)
+def test_a_layer_without_a_name_may_be_the_one_of_its_class(code: str, told: str | None) -> None:
+    assert layer_of(program(CODE + code), "Dense", (16, 7)) == told
+
+
+@pytest.mark.parametrize(
     ("name", "scope", "told"),
     [
         ('f"stage_{i}"', "net/stage_2/wide/Relu", "stage_2/wide"),

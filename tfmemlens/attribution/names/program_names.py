@@ -34,7 +34,23 @@ class NamedLayer:
 def layer_of(program: Program, scope: str, shape: tuple[int | None, ...] | None) -> str | None:
     """The layer that a scope, or the class that a message names, is in the code; None where it tells none."""
     layers = list(_layers(program))
-    return _by_scope(layers, scope, list(_patterns(program))) or _by_class(layers, scope, shape)
+    found = _by_scope(layers, scope, list(_patterns(program))) or _by_class(layers, scope, shape)
+    if found and found not in scope.split("/") and _may_be_nameless(program, scope, shape):
+        return None
+    return found
+
+
+def _may_be_nameless(program: Program, kind: str, shape: tuple[int | None, ...] | None) -> bool:
+    """Whether the code makes a layer of this class without a name, which may have as many channels."""
+    width = shape[-1] if shape else None
+    calls = (node for statement in program for node in statement.nodes if not statement.of_frame)
+    return any(
+        isinstance(node, ast.Call)
+        and last_name(node.func) == kind
+        and not any(word.arg == "name" for word in node.keywords)
+        and _width(node) in (None, width)
+        for node in calls
+    )
 
 
 def _by_scope(layers: list[NamedLayer], scope: str, patterns: Sequence[re.Pattern[str]]) -> str | None:
@@ -83,9 +99,13 @@ def _named(call: ast.Call) -> NamedLayer | None:
     kind = last_name(call.func)
     if not (isinstance(name, ast.Constant) and isinstance(name.value, str) and kind[:1].isupper()):
         return None
+    return NamedLayer(name.value, kind, _width(call))
+
+
+def _width(call: ast.Call) -> int | None:
+    """The channels or units that a call of a layer states."""
     first = call.args[0] if call.args else None
-    width = first.value if isinstance(first, ast.Constant) and isinstance(first.value, int) else None
-    return NamedLayer(name.value, kind, width)
+    return first.value if isinstance(first, ast.Constant) and isinstance(first.value, int) else None
 
 
 _ANY = r"(?:\d+|[A-Za-z]\w*)"
