@@ -101,7 +101,7 @@ def test_before_the_backward_pass_a_quarter_fits_and_in_it_half() -> None:
 def test_one_tensor_above_the_limit_needs_that_factor_and_more() -> None:
     said = advised(dump(1200, 400, 10) + oom("48,256,256,100") + FIT)
     assert (
-        "48 -> 4 (a guess: the backward pass comes on top); if that runs, try 8;" in said
+        "48 -> 2 (a guess: the backward pass comes on top); if that runs, try 4, 8;" in said
         and "more than 15 cannot fit" in said
     )
 

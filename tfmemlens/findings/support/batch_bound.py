@@ -39,6 +39,9 @@ _FIXED = (Kind.PARAMETER, Kind.OPTIMIZER_SLOT, Kind.CONSTANT)
 _BEFORE_BACKWARD, _AFTERWARDS, _OF_A_PROGRAM = 4, 2, 1
 """By what the share that can fit is divided to begin with. Where the backward pass is still to come, some of
 the forward pass and as many gradients are; in the backward pass, or without any, little is."""
+_OF_ONE_TENSOR = 8
+"""The same where one tensor exceeds the limit: the net had hardly begun, its copies and next outputs come on
+top, even without a backward pass."""
 _MOST_PARTS = 64
 """Into more parts nobody cuts a batch whose size is not known."""
 _TOLD = 0.8
@@ -133,6 +136,8 @@ def _bound(case: Case, moment: Moment) -> BatchBound | None:
             return None
         return BatchBound(1.0, taken, room, fixed, True, _BEFORE_BACKWARD)
     divisor = _AFTERWARDS if backward or training is False else _BEFORE_BACKWARD
+    if need > limit.bytes:
+        divisor = _OF_ONE_TENSOR
     return BatchBound(room / taken, taken, room, fixed, training is True and not backward, divisor)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support.phase import is_jacobian, other_than_training
+from tfmemlens.findings.support.phase import is_jacobian, other_than_training, runs_forward_alone
 from tfmemlens.findings.support.rows import is_forward_only, on_host
 from tfmemlens.findings.support.tried import ruled_out
 from tfmemlens.findings.support.whole_program import takes_no_gradient
@@ -106,7 +106,7 @@ def _training(case: Case, moment: Moment) -> bool | None:
     if is_forward_only(moment) or (moment.request and other_than_training(case, moment.request)):
         return False
     told = case.capture.surroundings
-    if takes_no_gradient(told.program()):
+    if takes_no_gradient(told.program()) or (moment.request and runs_forward_alone(case, moment.request)):
         return False
     jacobian = moment.request and is_jacobian(moment.request) and not told.shows("fitting")
     if told.shows("explaining") or told.shows("sampling") or jacobian:
