@@ -563,20 +563,22 @@ def test_a_gradient_of_a_batch_is_no_kernels() -> None:
 
 
 @pytest.mark.parametrize(
-    "shape, pools",
+    "shape, pools, narrower",
     [
-        ((25088, 4096), True),
-        ((10_000, 4096), True),
-        ((9_999, 4096), False),
-        ((4096, 25088), False),
-        ((2048, 4096), False),
+        ((25088, 4096), True, "layer narrower: 4,096 -> 2,048"),
+        ((10_000, 4096), True, "layer narrower: 4,096 -> 2,048"),
+        ((9_999, 4096), False, "layer narrower: 4,096 -> 2,048"),
+        ((4096, 25088), False, "layer before it narrower: 4,096 -> 2,048"),  # 25,088 are the data's
+        ((2048, 8192), False, "layer before it narrower: 2,048 -> 1,024"),
+        ((2049, 8192), False, "layer narrower: 8,192 -> 4,096"),
+        ((2048, 4096), False, "layer narrower: 4,096 -> 2,048"),
     ],
 )
-def test_inputs_that_may_be_pooled(shape: Any, pools: bool) -> None:
+def test_inputs_that_may_be_pooled(shape: Any, pools: bool, narrower: str) -> None:
     (told,) = found(dense_kernel_gradient, failed(shape, "fc1/kernel/x", layer="fc1"))
     assert ("pool-first" in slugs([told])) is pools
-    narrower = next(each for each in told.remedies if each.slug == "narrower-layer")
-    assert f"{shape[1]:,} -> {shape[1] // 2:,} halves" in narrower.text
+    text = next(each.text for each in told.remedies if each.slug == "narrower-layer")
+    assert f"make the {narrower} halves" in text
     assert ("a flattened 7x7 map of 512 channels" in told.detail) is (shape[0] == 25088)
 
 

@@ -350,6 +350,15 @@ def _remedies(
     if what is Weight.MATRIX:
         steps = [_FEWER_ROWS, _POOL]
         yield from reversed(steps) if _of_flatten(case, inputs) else steps
+    if what is not Weight.MATRIX and units >= _OUTPUTS * inputs:
+        yield Remedy(
+            f"make the layer before it narrower: {inputs:,} -> {max(inputs // 2, 1):,} halves the matrix, its"
+            f" gradient and slots; {units:,} outputs most likely are the data's",
+            saves_bytes=times * need // 2,
+            certainty=Certainty.ESTIMATE,
+            slug="narrower-layer",
+        )
+        return
     narrower = "make it narrower" if what is Weight.MATRIX else "make the layer narrower"
     yield Remedy(
         f"{narrower}: {units:,} -> {max(units // 2, 1):,} halves the matrix, its gradient and slots",
@@ -357,6 +366,10 @@ def _remedies(
         certainty=Certainty.ESTIMATE,
         slug="narrower-layer",
     )
+
+
+_OUTPUTS = 4
+"""So many times as many outputs as inputs has a layer that gives what the data have: words, genes."""
 
 
 def _in_summary(case: Case, inputs: int, units: int) -> tuple[str, str, int, Line] | None:
