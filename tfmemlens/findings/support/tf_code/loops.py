@@ -140,9 +140,11 @@ ROWS = (
     TensorFlowIdiom(
         "gradient-penalty",
         regex(
-            r"(?i)\bgp\s*=\s*\w|\b(?:\w{1,20}_)?penalty\w{0,20}\(|\b(?:r1|r2)_(?:reg|loss|penalty)"
+            r"(?i)\bgp\s*=\s*\w|\b(?:\w{1,20}_)?grad\w{0,8}_penalty\w{0,20}\("
+            r"|\b(?:\w{1,20}_)?penalty\w{0,20}\([^\n]{0,60}(?:real|fake|critic|disc|interp)"
+            r"|\b(?:r1|r2)_(?:reg|loss|penalty)"
             r"|path_length_(?:reg|penalty)"
-            r"|\bpenalty\s*="
+            r"|\bpenalty\s*=[^\n]{0,80}(?:grad|norm|slope|real|fake|critic|disc)"
         ),
         ("gp", "enalty", "r1_", "r2_", "R1_", "path_length"),
         (Agreement.WAY, Agreement.LINE, Agreement.TEXT),
@@ -155,7 +157,13 @@ ROWS = (
             ),
         ),
         ("    gp = self.gradient_penalty(batch, real, fake)", "    gp = penalty(self.critic, real, fake)"),
-        ("l2 = tf.keras.regularizers.l2(1e-4)", "gpus = tf.config.list_physical_devices('GPU')"),
+        (
+            "l2 = tf.keras.regularizers.l2(1e-4)",
+            "gpus = tf.config.list_physical_devices('GPU')",
+            "    def penalty(self, t):",
+            "score = logp / self.length_penalty(t)",
+            "loss = ce + model.penalty()",
+        ),
         of=Of.DATA,
         least_bytes=1 << 20,
         keeps=True,
