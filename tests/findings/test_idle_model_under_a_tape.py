@@ -43,6 +43,22 @@ both = Trainer(tutor, pupil)
 WEIGHTS = "pupil.trainable_variables"
 
 
+OWN = """
+class Net({base}):
+    pass
+class Trainer:
+    def __init__(self):
+        self.large, self.small, self.head = Net(9{kept}), Net(3), layers.Dense(4)
+        self.large = Net(9{kept})
+        self.small = Net(3)
+    def step(self, x):
+        with tf.GradientTape() as tape:
+            loss = f(self.head(self.small(x)), self.large(x))
+        weights = self.small.trainable_variables + self.head.trainable_variables
+        return tape.gradient(loss, weights)
+"""
+
+
 def of_step(before: str = "", under: str = "soft = tutor(x)", weights: str = WEIGHTS) -> str:
     return HEAD + STEP.format(before=before or "pass", under=under or "pass", weights=weights)
 
@@ -57,6 +73,10 @@ def of_step(before: str = "", under: str = "soft = tutor(x)", weights: str = WEI
         (of_step(under="soft = tutor(pupil(x))"), None),  # the gradient goes through it
         (of_step(under="h = pupil(x)\n        soft = tutor(h)"), None),
         (of_step(before="tutor.trainable = False"), None),
+        (HEAD + OWN.format(base="keras.Model", kept=""), "self.large"),
+        (HEAD + OWN.format(base="tf.Module", kept=""), "self.large"),
+        (HEAD + OWN.format(base="Base", kept=""), None),  # of whatever it is
+        (HEAD + OWN.format(base="keras.Model", kept=", trainable=False"), None),
         (HEAD + OBJECT.format(given="x"), "self.large"),
         (HEAD + OBJECT.format(given="logits"), None),
     ],
@@ -79,3 +99,28 @@ def test_it_is_called_outside_where_its_call_failed(tmp_path: Path, line: str, f
     assert ("`tutor` runs under the tape of line 9" in found.verdict) is first
     assert ("22 blocks of 12.00 MiB" in found.verdict) is first
     assert "outside-the-tape" in [each.remedy.slug for each in found.actions[: 1 if first else 3]]
+
+
+def test_a_graph_keeps_only_what_its_gradient_needs(tmp_path: Path) -> None:
+    code = of_step()
+    (tmp_path / "run.py").write_text(code)
+    frame = 'Traceback (most recent call last):\n  File "run.py", line 9, in step\n    soft = tutor(x)\n'
+    told = "{{function_node __inference_step_77}} " + oom("64,48", "Mean", on=CPU, by=HOST)
+    log = tmp_path / "log.txt"
+    log.write_text(frame + told)
+    assert "idle-model-under-a-tape" not in {each.rule for each in pipeline.explain(log).findings}
+
+
+def test_outputs_of_several_sizes_are_its_own_among_others(tmp_path: Path) -> None:
+    code = of_step()
+    (tmp_path / "run.py").write_text(code)
+    number = next(at for at, text in enumerate(code.split("\n"), 1) if text.strip() == "soft = tutor(x)")
+    frame = (
+        f'Traceback (most recent call last):\n  File "run.py", line {number}, in step\n    soft = tutor(x)\n'
+    )
+    full = dump_by_size(12 * MIB, 500, (16, 12 * MIB), (20, 6 * MIB), (60, 3 * MIB), allocator=HOST)
+    log = tmp_path / "log.txt"
+    log.write_text(full + frame + oom("32,32,32,96", "Mul", on=CPU, by=HOST))
+    verdict = pipeline.explain(log).verdict
+    assert "`tutor` runs under the tape" in verdict
+    assert "96 blocks of outputs' sizes (492.00 MiB) are in use, its own among them" in verdict

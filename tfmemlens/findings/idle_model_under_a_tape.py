@@ -5,7 +5,7 @@ generator that only gives figures to a loss keeps all its activations until the 
 taken, though none of them is needed.
 When it fires: the program takes a tape's gradient for one model's weights alone, and under that tape calls
 another whose weights are trainable, with nothing that the first one made; an op of TensorFlow's failed under
-the tape.
+the tape, outside of a graph, which prunes what no gradient needs.
 What to do: call it before the tape opens, or pause the recording.
 """
 
@@ -13,8 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings.outputs_by_size import outputs_alike
 from tfmemlens.findings.support.idle_under_tape import IdleCall, idle_call
 from tfmemlens.findings.support.kept import under_a_tape
+from tfmemlens.findings.support.phase import runs_a_graph
 from tfmemlens.findings.support.rows import all_in_use, attributed, requests
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
 from tfmemlens.knowledge.stack_frames import user_frame
@@ -32,12 +34,14 @@ def check(case: Case) -> Iterator[Finding]:
     if framework_of(case) != TENSORFLOW:
         return
     for index, moment, request in list(requests(case))[:1]:
+        if runs_a_graph(case, request):
+            continue  # it keeps no more than what a gradient needs
         program = case.capture.surroundings.program()
         found = idle_call(program) if program and not attributed(moment) else None
         in_it = found is not None and _failed_in(request, found)
         if found is None or not (in_it or under_a_tape(case, request)):
             continue
-        kept, told = _blocks(moment) if in_it else (None, "")
+        kept, told = _blocks(moment, request) if in_it else (None, "")
         what = (
             f"`{found.model}` runs under the tape of {found.tape.place} ({found.call.place}), which keeps"
             f" what all its layers make, though the gradient is taken for `{found.trains}` alone{told}"
@@ -69,10 +73,17 @@ def _failed_in(request: Request, found: IdleCall) -> bool:
     return found.call.text.strip() in lines
 
 
-def _blocks(moment: Moment) -> tuple[int | None, str]:
-    """The blocks of one size that are most of what is in use, where they are several and a good part."""
+def _blocks(moment: Moment, request: Request) -> tuple[int | None, str]:
+    """The blocks that are of the sizes of its outputs: those of one size that are most of what is in use, or
+    more of others, among which those of the model that is trained may be; none where they are a small part.
+    """
     most = max(moment.attribution.table, key=lambda row: row.total_bytes, default=None)
-    if most is None or most.count < _LEAST_COUNT or most.total_bytes < _GOOD_PART * all_in_use(moment):
+    alike = outputs_alike(moment, request)
+    size, count = sum(row.total_bytes for row in alike), sum(row.count for row in alike)
+    least = _GOOD_PART * all_in_use(moment)
+    if size >= least and count >= _LEAST_COUNT and (most is None or most.total_bytes < size):
+        return size, f"; {count} blocks of outputs' sizes ({human(size)}) are in use, its own among them"
+    if most is None or most.count < _LEAST_COUNT or most.total_bytes < least:
         return None, ""
     told = f"; {most.count} blocks of {human(most.size_bytes)} are in use"
     return most.total_bytes, told

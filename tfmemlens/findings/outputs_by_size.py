@@ -43,9 +43,9 @@ _MOST_TIMES, _LEAST_CHUNKS, _LEAST_SHARE = 64, 6, 0.4
 
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in requests(case):
-        if attributed(moment) or not _is_output(request):
+        if attributed(moment):
             continue
-        alike, in_use = _alike(moment, request), all_in_use(moment)
+        alike, in_use = outputs_alike(moment, request), all_in_use(moment)
         size, own = _total(alike), _total([row for row in alike if row.size_bytes == request.needed_bytes])
         if (
             len({row.size_bytes for row in alike}) < 2
@@ -94,8 +94,10 @@ def _odd_part(number: int) -> int:
     return number // (number & -number)
 
 
-def _alike(moment: Moment, request: Request) -> list[Allocation]:
-    """The chunks whose size is the request's times or by a power of two, the largest first."""
+def outputs_alike(moment: Moment, request: Request) -> list[Allocation]:
+    """The chunks whose size is the request's, of an output, times or by a power of two, largest first."""
+    if not _is_output(request):
+        return []
     need = request.needed_bytes or 1
     outputs = [
         row

@@ -12,6 +12,7 @@ What to do: stay in one layout from the input on.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from tfmemlens.findings.support.program_lines import code_lines
@@ -88,9 +89,15 @@ def _most(moment: Moment) -> Allocation | None:
 
 def _turns(code: Sequence[Line]) -> tuple[Line, Line] | None:
     """A line for each way, where the program has both."""
-    first = next((line for line in code if _TO_FIRST.search(line.text)), None)
-    last = next((line for line in code if _TO_LAST.search(line.text)), None)
+    first, last = _shown_by(code, _TO_FIRST), _shown_by(code, _TO_LAST)
     return (first, last) if first and last else None
+
+
+def _shown_by(code: Sequence[Line], way: re.Pattern[str]) -> Line | None:
+    """The first line that turns this way, one of the program's file before what a traceback quotes of it."""
+    return min(
+        (line for line in code if way.search(line.text)), key=lambda line: not line.source, default=None
+    )
 
 
 def _places(turns: tuple[Line, Line]) -> str:
@@ -104,9 +111,8 @@ def _places(turns: tuple[Line, Line]) -> str:
 
 def _remedies(case: Case, moment: Moment, request: Request) -> Iterator[Remedy]:
     yield Remedy(
-        "stay in one layout: turn the input once, let every layer work on channels last (reduce over the axes"
-        " 1 and 2), and turn the result back at the end if need be",
-        "x = tf.transpose(x, [0, 2, 3, 1])   # once, on the input",
+        "stay in one layout: let every layer work on channels last (reduce over the axes 1 and 2); where the"
+        " data come with channels first, turn the input once, and the result back at the end if need be",
         slug="one-layout",
     )
     if situation(case, moment).device == GPU and len(request.failed.shape or ()) == 4:

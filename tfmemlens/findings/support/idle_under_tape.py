@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from tfmemlens.findings.support.model_readings import dotted
-from tfmemlens.findings.support.trained_models import is_frozen, models, names_of, owner_of_gradient, root_of
+from tfmemlens.findings.support.trained_models import is_frozen, models, names_of, owners_of_gradient, root_of
+from tfmemlens.knowledge.tree_values import last_name
 from tfmemlens.model.line import Line
 from tfmemlens.model.program import Program, Statement
 from tfmemlens.values import dataclass
@@ -37,7 +38,7 @@ def idle_call(program: Program) -> IdleCall | None:
                 search = _Search(program, owners)
                 found = next(search.calls(tape.body, frozenset()), None)
                 if found is not None:
-                    return IdleCall(*found, statement.line_of(tape), min(owners))
+                    return IdleCall(*found, statement.line_of(tape), "` and `".join(sorted(owners)))
     return None
 
 
@@ -62,10 +63,29 @@ def _owners(program: Program, statement: Statement, tape: str) -> frozenset[str]
         if isinstance(node.func, ast.Attribute) and node.func.attr in ("gradient", "jacobian")
         if dotted(node.func.value) == tape
     ]
-    owners = {owner_of_gradient(program, each) for each in calls}
-    return frozenset() if "" in owners else frozenset(root_of(program, each) for each in owners)
+    owners = [owners_of_gradient(program, each) for each in calls]
+    return frozenset(root_of(program, each) for of in owners for each in of) if all(owners) else frozenset()
 
 
+def _objects(program: Program) -> Iterator[str]:
+    """What the program calls its objects of model classes, Keras's or its own, whatever weights they have."""
+    nodes = [node for statement in program for node in statement.nodes]
+    own = {
+        node.name
+        for node in nodes
+        if isinstance(node, ast.ClassDef) and any(last_name(base) in _MODELS for base in node.bases)
+    }
+    for node in nodes:
+        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
+            continue
+        frozen = any(
+            word.arg == "trainable" and ast.unparse(word.value) == "False" for word in node.value.keywords
+        )
+        if last_name(node.value.func) in own | {"Sequential"} and not frozen and dotted(node.targets[0]):
+            yield dotted(node.targets[0])
+
+
+_MODELS = frozenset({"Model", "Module"})
 _APART = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
@@ -75,7 +95,8 @@ class _Search:
     def __init__(self, program: Program, owners: frozenset[str]) -> None:
         self._program = program
         self._trained = frozenset(name for owner in owners for name in names_of(program, owner))
-        others = [each.name for each in models(program) if each.name not in owners]
+        known = dict.fromkeys([*(each.name for each in models(program)), *_objects(program)])
+        others = [each for each in known if each not in owners]
         self._idle = {
             name: root for root in others if not is_frozen(program, root) for name in names_of(program, root)
         }

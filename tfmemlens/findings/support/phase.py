@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 
@@ -87,6 +88,39 @@ def _graded(case: Case, request: Request, phase: str) -> bool:
     are taken through a network in `training=False`: what is kept for them is no prediction's.
     """
     return phase == PREDICTION and under_a_tape(case, request)
+
+
+def runs_forward_alone(case: Case, request: Request) -> bool:
+    """Whether the stack of an eager op is there from the program's first line, and all of its own files are,
+    and none of these lines stands in a tape or calls what takes gradients by itself.
+    """
+    frames = request.failed.frames
+    own = [frame for frame in frames if user_frame(frame.place)]
+    eager = case.api.front_end is FrontEnd.EAGER or (request.failed.function or "").startswith(_EAGER)
+    if not eager or not own or own[0].name != "<module>":
+        return False
+    read = {statement.line.source for statement in case.capture.surroundings.program()}
+    files = {os.path.basename(frame.place.rpartition(":")[0]) for frame in own}
+    if not files <= read or under_a_tape(case, request):
+        return False
+    return not any(
+        _TAKES_GRADIENTS.search(f"{frame.name} {_NO_STEP.sub('', frame.text)}") for frame in frames
+    )
+
+
+_EAGER = "__wrapped__"
+"""How TensorFlow names the function of an op that runs by itself."""
+
+
+def runs_a_graph(case: Case, request: Request) -> bool:
+    """Whether a function that was traced to a graph failed, as far as the failure tells."""
+    function = request.failed.function or ""
+    return case.api.front_end is FrontEnd.FUNCTION or bool(function and not function.startswith(_EAGER))
+
+
+_TAKES_GRADIENTS = regex(r"(?i)fit|train|minimi|grad|jacob|hess|learn|optimi|backward|tape")
+_NO_STEP = regex(r"\btraining\s*=\s*\w+")
+"""A layer's own argument, which tells only what dropout and normalisation do."""
 
 
 _PREDICTS_ALL = regex(r"\.predict_instances(?:_big)?\(")

@@ -27,6 +27,7 @@ __all__ = [
     "models",
     "names_of",
     "owner_of_gradient",
+    "owners_of_gradient",
     "root_of",
     "trained",
 ]
@@ -152,7 +153,15 @@ def _trained(program: Program) -> Iterator[tuple[str, Line]]:
 
 def owner_of_gradient(program: Program, gradient: ast.Call) -> str:
     """The model whose weights a tape's gradient is for: `net.trainable_variables`, or a name that stands for
-    them alone; empty where nothing tells.
+    them alone; empty where nothing tells, or of several.
+    """
+    owners = owners_of_gradient(program, gradient)
+    return owners.pop() if len(owners) == 1 else ""
+
+
+def owners_of_gradient(program: Program, gradient: ast.Call) -> set[str]:
+    """The models and layers whose weights, joined by `+`, a tape's gradient is for; empty where one of them
+    is something else.
     """
     weights = gradient.args[1] if len(gradient.args) > 1 else None
     if isinstance(weights, ast.Name):
@@ -163,9 +172,24 @@ def owner_of_gradient(program: Program, gradient: ast.Call) -> str:
             if isinstance(node, ast.Assign) and dotted(node.targets[0]) == weights.id
         }
         weights = next(iter(values.values())) if len(values) == 1 else None
+    owners = {_owner(each) for each in _summands(weights)} if weights is not None else set()
+    return set() if "" in owners else owners
+
+
+def _summands(value: ast.expr) -> Iterator[ast.expr]:
+    """The parts of a sum of lists."""
+    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
+        yield from _summands(value.left)
+        yield from _summands(value.right)
+    else:
+        yield value
+
+
+def _owner(weights: ast.expr) -> str:
+    """The name of whose weights these are; empty of all that an object holds, and of anything else."""
     if isinstance(weights, ast.Attribute) and weights.attr in _OF_A_GRADIENT:
         name = dotted(weights.value)
-        return "" if name == "self" else name  # all that an object holds
+        return "" if name == "self" else name
     return ""
 
 
