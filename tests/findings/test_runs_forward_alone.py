@@ -53,3 +53,20 @@ def test_what_comes_on_top(
     text = " ".join(action.remedy.text for action in pipeline.explain(log).actions)
     assert "lower the batch" in text
     assert ("the backward pass comes on top" in text) is to_come
+
+
+@pytest.mark.parametrize(("function", "offered"), [(EAGER, True), (GRAPH, False)])
+def test_fewer_samples_where_nothing_else_is_known(tmp_path: Path, function: str, offered: bool) -> None:
+    code = CODE.replace("net.fit(x, y, batch_size=32)", "net.load_weights(path)")
+    (tmp_path / "run.py").write_text(code)
+    lines = code.split("\n")
+    names = {10: "<module>", 6: "spread", 4: "draw"}
+    stack = "".join(
+        f'  File "run.py", line {at}, in {name}\n    {lines[at - 1].strip()}\n' for at, name in names.items()
+    )
+    full = dump_by_size(131 * 8009 * 4, 600, (5, 56 * MIB), (3, 105 * MIB), allocator=HOST)
+    log = tmp_path / "log.txt"
+    told = function + oom("131,8009", "MatMul", on=CPU, by=HOST)
+    log.write_text(f"{full}Traceback (most recent call last):\n{stack}{told}")
+    texts = [action.remedy.text for action in pipeline.explain(log).actions]
+    assert any("fewer samples at a time" in text for text in texts) is offered

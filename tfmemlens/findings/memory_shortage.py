@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.growth import traced_function, tracings
 from tfmemlens.findings.support.other_programs import less_on_the_device
+from tfmemlens.findings.support.phase import runs_forward_alone
 from tfmemlens.findings.support.prose_advice import JAVASCRIPT
 from tfmemlens.findings.support.ranking import LEAST_OF_A_CAUSE, whole_bytes
 from tfmemlens.findings.support.rows import (
@@ -159,9 +160,16 @@ def _remedies(case: Case, moment: Moment, request: Request) -> tuple[Remedy, ...
         return less
     if program in JAVASCRIPT:
         return (*less, *batch)
-    return (*batch, *less) if program == "Triton" else batch or less
+    if program == "Triton":
+        return (*batch, *less)
+    return batch or less or ((_FEWER_AT_A_TIME,) if runs_forward_alone(case, request) else ())
 
 
+_FEWER_AT_A_TIME = Remedy(
+    "no gradient is taken here: run it for fewer samples at a time (begin with a quarter), and bring each"
+    " part's result to the host",
+    slug="smaller-prediction-batch",
+)
 _LARGEST_WEIGHT = Remedy(
     "make the largest weight smaller, most likely an embedding's table or a wide dense layer: fewer rows or"
     " columns; the batch does not change it",

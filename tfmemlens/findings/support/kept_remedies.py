@@ -141,6 +141,25 @@ def _is_unread(case: Case, keeping: Kept) -> bool:
 _AVERAGES = regex(r"(?i)\bmean\(|average|\bavg|\bswa\b|\b(?:sum|add_n)\(|/ ?(?:float\()?len\(|\bzip\(\s*\*")
 
 
+def _last_that_are_read(case: Case, keeping: Kept) -> Remedy | None:
+    """Only the newest sets, where the program reads `sets[-3:]` and no other slice."""
+    own = rf"(?<![\w.]){re.escape(keeping.container)}"
+    tail = re.compile(rf"{own}\[-(?P<last>(?!1\b)[\w.]{{1,40}}):\]")
+    name = re.compile(rf"{own}(?!\w|\.append\(|\[-1\]|\s*=|:)")
+    lines = [line for line in code_lines(case.capture.surroundings) if name.search(line.text)]
+    found = [(line, match["last"]) for line in lines if (match := tail.search(line.text))]
+    if len(found) != 1 or len(lines) != 1:
+        return None
+    line, last = found[0]
+    number = last if last.isdecimal() else "n"
+    few, where = (number, "") if number == last else ("few", f"; n: `{last}` there")
+    return Remedy(
+        f"only the last {few} of `{keeping.container}` are read ({line.place}): keep no other",
+        f"del {keeping.container}[:-{number}]   # after each append{where}",
+        slug="keep-numbers",
+    )
+
+
 def _of_weights(case: Case, keeping: Kept) -> Iterator[Remedy]:
     """Copies of a model's weights: their mean needs one set, the best or the last of them a file."""
     name = keeping.container.rpartition(".")[2]
@@ -151,7 +170,9 @@ def _of_weights(case: Case, keeping: Kept) -> Iterator[Remedy]:
         for line in statement.lines
         if name in line.text or "zip(*" in line.text
     )
-    if averaged:
+    if tail := _last_that_are_read(case, keeping):
+        yield tail
+    elif averaged:
         yield Remedy(
             f"keep a running mean of the weights instead of every set in `{keeping.container}`: one set,"
             " however many there were",
