@@ -236,6 +236,8 @@ def test_the_length_that_the_text_states(sizes: Any, length: int | None) -> None
         ("max_tokens", LENGTH),
         ("img_rows", IMAGE),
         ("beam_width", OTHER),
+        ("student_width", OTHER),
+        ("image_width", IMAGE),
         ("units", OTHER),
     ],
 )

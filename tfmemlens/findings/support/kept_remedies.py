@@ -144,10 +144,10 @@ _AVERAGES = regex(r"(?i)\bmean\(|average|\bavg|\bswa\b|\b(?:sum|add_n)\(|/ ?(?:f
 def _last_that_are_read(case: Case, keeping: Kept) -> Remedy | None:
     """Only the newest sets, where the program reads `sets[-3:]` and no other slice."""
     own = rf"(?<![\w.]){re.escape(keeping.container)}"
-    tail = re.compile(rf"{own}\[-(?P<last>(?!1\b)[\w.]{{1,40}}):\]")
-    name = re.compile(rf"{own}(?!\w|\.append\(|\[-1\]|\s*=|:)")
-    lines = [line for line in code_lines(case.capture.surroundings) if name.search(line.text)]
-    found = [(line, match["last"]) for line in lines if (match := tail.search(line.text))]
+    tail = rf"{own}\[-(?P<last>(?!1\b)[\w.]{{1,40}}):\]"
+    name = rf"{own}(?!\w|\.append\(|\[-1\]|\s*=|:)"
+    lines = [line for line in code_lines(case.capture.surroundings) if re.search(name, line.text)]
+    found = [(line, match["last"]) for line in lines if (match := re.search(tail, line.text))]
     if len(found) != 1 or len(lines) != 1:
         return None
     line, last = found[0]

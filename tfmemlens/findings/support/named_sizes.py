@@ -54,7 +54,8 @@ _MEANINGS = (
     (
         Meaning.IMAGE,
         regex(
-            r"(?i)im(?:g|age)|height|(?<!beam_)(?<!student_)(?<!teacher_)(?<!model_)(?<!hidden_)(?<!net_)(?<!base_)(?<!stem_)width|\A(?:min|max)_dim|resol|crop|patch|tile|(?:input"
+            r"(?i)im(?:g|age)|height|(?<!beam_)(?<!student_)(?<!teacher_)(?<!model_)(?<!hidden_)(?<!net_)"
+            r"(?<!base_)(?<!stem_)width|\A(?:min|max)_dim|resol|crop|patch|tile|(?:input"
             r"|target)_(?:size|shape)"
             r"|\A[hw]\Z|\Asize\Z|\Asides?\Z"
         ),
