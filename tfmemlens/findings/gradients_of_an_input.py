@@ -27,8 +27,6 @@ EXPLAINS = "what the request has beyond that of so many rows as are taken at a t
 _SLUG = "gradients-by-rows"
 _FEWEST, _AT_A_TIME, _OF_LIMIT = 2, 32, 16
 """Rows that can be parted, those that are taken at a time, and the part of the device that they may take."""
-
-
 _RANK_OF_PLACES = 3
 """Samples, places, channels."""
 

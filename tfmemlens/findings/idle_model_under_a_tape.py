@@ -25,7 +25,7 @@ from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.units import human
 
 BASIS = Basis.NAME
-EXPLAINS = "blocks of the size that most of what is in use has, where its call failed; else no bytes"
+EXPLAINS = "blocks of outputs' sizes, also those of the model that is trained, where its call failed"
 
 _LEAST_COUNT, _GOOD_PART = 4, 0.25
 

@@ -34,10 +34,9 @@ class NamedLayer:
 def layer_of(program: Program, scope: str, shape: tuple[int | None, ...] | None) -> str | None:
     """The layer that a scope, or the class that a message names, is in the code; None where it tells none."""
     layers = list(_layers(program))
-    found = _by_scope(layers, scope, list(_patterns(program))) or _by_class(layers, scope, shape)
-    if found and found not in scope.split("/") and _may_be_nameless(program, scope, shape):
-        return None
-    return found
+    if found := _by_scope(layers, scope, list(_patterns(program))):
+        return found
+    return None if _may_be_nameless(program, scope, shape) else _by_class(layers, scope, shape)
 
 
 def _may_be_nameless(program: Program, kind: str, shape: tuple[int | None, ...] | None) -> bool:

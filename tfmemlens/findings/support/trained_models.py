@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -122,6 +122,11 @@ def _with_own_steps(program: Program) -> frozenset[str]:
         if isinstance(node, ast.ClassDef)
         if any(isinstance(each, ast.Attribute) and each.attr == "gradient" for each in ast.walk(node))
     }
+    return _objects_of(program, classes)
+
+
+def _objects_of(program: Program, classes: Collection[str]) -> frozenset[str]:
+    """What the program calls the objects that it makes of these classes."""
     return frozenset(
         dotted(node.targets[0])
         for statement in program
@@ -223,13 +228,7 @@ def _calls(program: Program) -> Iterator[tuple[Statement, ast.Call]]:
 
 def _calls_of_objects(program: Program, name: str) -> list[Line]:
     """Lines that call a method of an object of this class, the last first: what trains comes at the end."""
-    objects = {
-        dotted(node.targets[0])
-        for statement in program
-        for node in statement.nodes
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
-        if dotted(node.value.func) == name
-    }
+    objects = _objects_of(program, (name,))
     found = [
         statement.line_of(call)
         for statement, call in _calls(program)
