@@ -25,6 +25,7 @@ from tfmemlens.findings.support.of_all_points import points_of_a_process
 from tfmemlens.findings.support.program_lines import code_lines, definitions
 from tfmemlens.findings.support.quoted_line import line_of_op
 from tfmemlens.findings.support.rows import device_limit, place, requests, tensor_text
+from tfmemlens.findings.support.rows_by_repetition import repeated_rows
 from tfmemlens.model.capture import StatedSize
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
@@ -96,6 +97,8 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         if points_of_a_process(case, request):
             continue  # its matrix is factorised whole, so that no blocks help
+        if repeated_rows(case, request):
+            continue  # its many rows are known, and no side of pairs
         if stated := _broadcast(case, shape):
             yield _of_stated(index, moment, need, op, stated)
             continue
