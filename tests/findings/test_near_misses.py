@@ -65,6 +65,9 @@ PAIRED = (
     "def pairs(h, n):\n    a = tf.repeat(h, n, axis=0)\n    b = tf.tile(h, [n, 1])\n"
     "    return tf.concat([a, b], 1)\n\n"
 )
+REPEATED = (
+    "ROWS = 64\nDRAWS = 100\ndef pairs(x):\n    many = tf.repeat(x, DRAWS, axis=0)\n    return net(many)\n\n"
+)
 CRASHED = "Your session crashed after using all available RAM.\n"
 SOFT = (
     "Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.27GiB with freed_by_count=0. The caller"
@@ -215,6 +218,10 @@ CASES: dict[str, tuple[str, str]] = {
         "const x = tf.browser.fromPixels(video);\ntf.dispose([x]);\n" + JS + oom("1,640,640,3"),
     ),
     "idle-model-under-a-tape": (TAUGHT.format("tutor(x)"), TAUGHT.format("tutor(logits)")),
+    "repeated-rows": (
+        f"{REPEATED}{FRAMED.format('return net(many)')}{oom('6400,80,80', 'Add')}",
+        f"{REPEATED}{FRAMED.format('return net(many)')}{oom('6464,80,80', 'Add')}",
+    ),
     "gradients-of-an-input": (SALIENCY.format("x"), SALIENCY.format("net.weights")),
     "store-on-the-device": (
         f"{FRAMED.format(STORED)}{oom('4000,84,84,4', 'Fill')}",

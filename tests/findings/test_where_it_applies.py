@@ -315,8 +315,9 @@ def test_whether_sessions_have_each_remedy(slug: str) -> None:
     without = {
         "fewer-steps", "fill-one-array", "first-order", "freeze-weights", "keep-numbers",
         "no-kept-tape", "no-persistent-tape", "one-function", "one-model", "one-random-direction",
-        "one-signature", "own-function", "own-gradient", "parts-to-host", "pass-arrays", "plain-tapes",
-        "stop-recording", "tape-inside-loop", "without-tqdm",
+        "one-repetition-at-a-time", "one-signature", "own-function", "own-gradient", "parts-to-host",
+        "pass-arrays", "plain-tapes",
+        "stop-recording", "tape-inside-loop", "tape-per-part", "without-tqdm",
     }  # fmt: skip
     held = {session: where.holds(run) for session, run in runs.items()}
     assert held == {True: slug not in without, False: slug != "finalize-graph"}

@@ -47,9 +47,10 @@ def check(case: Case) -> Iterator[Finding]:
         if not composed and _part(named, request.failed.shape or ()) < _LEAST_PART:
             continue
         what = in_words(named[:4])
+        who = "the program" if all(each.line.source for each in named) else "the text"
         yield Finding(
             severity=Severity.FACTOR,
-            headline=f"the text names its sizes: {what}",
+            headline=f"{who} names its sizes: {what}",
             because=f"{what}",
             explains=need,
             evidence=(
@@ -120,7 +121,8 @@ def _remedies(case: Case, moment: Moment, named: Sequence[NamedSize], need: int)
         part, axes = ("an eighth", 3) if _is_volume(named, moment.request) else ("a quarter", 2)
         yield remedies.of_tensor(
             case,
-            f"lower {name} ({image.line.place}): half of each side makes this tensor and all like it {part}",
+            f"lower {name} ({image.line.place}: {image.stated} -> {image.stated // 2}): half of each side"
+            f" makes this tensor and all like it {part}",
             Shrunk("smaller-input", need if saving else None, axes=axes),
         )
     if (length := told.get(Meaning.LENGTH)) and moment.request:

@@ -92,7 +92,7 @@ def merged(case: Case, findings: Sequence[Finding]) -> tuple[Action, ...]:
     actions.sort(key=lambda each: each.remedy.slug != "setting-that-works")
     if any(each.remedy.slug == "recompute" for each in actions):
         actions.sort(key=lambda each: _BATCH_OF_ONE in each.remedy.text)
-    actions = _batch_before_images(case, actions, tried)
+    actions = _sides_before_a_few(case, _batch_before_images(case, actions, tried))
     if other := _named_process(case):
         actions.sort(key=lambda each: _SHARED not in each.rules or each.remedy != _first_of(ours, _SHARED))
         actions = [_with_place(each, other) for each in actions]
@@ -125,6 +125,27 @@ def _batch_before_images(case: Case, actions: list[Action], tried: frozenset[str
     return [fewer, *(each for each in actions if each is not fewer)]
 
 
+_OF_SIDES = ("smaller-input", "shorter-sequences", "lower-setting", "lower-constant")
+_A_SETTING = regex(r"(?i)\A(?:lower|halve) `")
+
+
+def _sides_before_a_few(case: Case, actions: list[Action]) -> list[Action]:
+    """The same with smaller samples first, by a setting of the program, where by the guess of what is to come
+    not even a batch of one fits.
+    """
+    if not actions or not case.moments or actions[0].remedy.slug != "smaller-batch":
+        return actions
+    batch = remedies.batch_of(case, case.moments[0])
+    bound = batch_bound(case, case.moments[0])
+    if not batch or bound is None or not bound.leaves_none(batch):
+        return actions
+    smaller = next(
+        (each for each in actions if each.remedy.slug in _OF_SIDES and _A_SETTING.match(each.remedy.text)),
+        None,
+    )
+    return [smaller, *(each for each in actions if each is not smaller)] if smaller else actions
+
+
 def _said_first(ours: list[Finding]) -> list[Finding]:
     """The same with what the text itself says before what rules know: its writer's own test, then the setting
     that makes the tensor, unless a rule names that setting, or what each step keeps fills the device.
@@ -137,9 +158,9 @@ def _said_first(ours: list[Finding]) -> list[Finding]:
 
 
 def _is_named(knob: Finding, ours: Sequence[Finding]) -> bool:
-    """Whether another rule advises to lower the same setting."""
+    """Whether another rule advises to lower the same setting, and not for its number alone."""
     name = knob.headline.partition("` (")[0] + "`" if knob.headline.startswith("`") else None
-    others = (remedy.text for each in ours if each.rule != _KNOB for remedy in each.remedies)
+    others = (remedy.text for each in ours if each.rule not in (_KNOB, _SIZES) for remedy in each.remedies)
     return name is not None and any(name in text for text in others)
 
 
@@ -148,6 +169,7 @@ _BATCH_OF_ONE = "the batch is 1 already: "
 IDLE = "says that the GPU does nothing"
 """How the remedy of a GPU that is not used says what the text says."""
 _TESTS, _KNOB = ("release-that-works", "tests-of-the-writer"), "setting-of-this-size"
+_SIZES = "sizes-of-the-text"
 
 
 _CONTRADICTED = "the message begins with"

@@ -17,6 +17,7 @@ import math
 
 from tfmemlens.findings.support.kept import records_gradients
 from tfmemlens.findings.support.own_constant import batch_parts
+from tfmemlens.findings.support.phase import runs_a_graph
 from tfmemlens.findings.support.rows import (
     after_rematerialisation,
     device_limit,
@@ -29,7 +30,7 @@ from tfmemlens.findings.support.situation import situation
 from tfmemlens.findings.support.taped import keeps_one_pass
 from tfmemlens.knowledge.convolution import col_buffer_of
 from tfmemlens.model.attribution import Kind, Phase
-from tfmemlens.model.case import Case, Moment
+from tfmemlens.model.case import Case, FrontEnd, Moment, Request
 from tfmemlens.model.incident import CompilerMemory, RequestKind
 from tfmemlens.model.what_if import TracedFit
 from tfmemlens.units import GIB, human
@@ -98,6 +99,10 @@ class BatchBound:
         parts = self.parts_of(batch)
         return max(first // parts, 1) * parts
 
+    def leaves_none(self, batch: int) -> bool:
+        """Whether by the guess not even one sample fits: the least batch is too large, most likely."""
+        return self.backward_to_come and 1.1 * batch * self.share / self.divisor < 1
+
     @property
     def part(self) -> int:
         """One in how many samples to begin with, where the batch is not known."""
@@ -131,6 +136,7 @@ def _bound(case: Case, moment: Moment) -> BatchBound | None:
     training, backward = situation(case, moment).training, has_backward(moment)
     if taken <= max(room, 0):  # it would fit, or weights and slots take all
         one_pass = keeps_one_pass(case, moment) or _is_in_its_first_step(case, moment)
+        one_pass = one_pass or (training is True and _is_one_step(case, request))
         to_come = not backward and request.owner.phase is Phase.FORWARD and one_pass
         if not to_come or taken < _TOLD * room:
             return None
@@ -139,6 +145,13 @@ def _bound(case: Case, moment: Moment) -> BatchBound | None:
     if need > limit.bytes:
         divisor = _OF_ONE_TENSOR
     return BatchBound(room / taken, taken, room, fixed, training is True and not backward, divisor)
+
+
+def _is_one_step(case: Case, request: Request) -> bool:
+    """Whether a session or a traced function ran: what layers give is gone with the step, so that what is in
+    use beside weights is this one's.
+    """
+    return case.api.front_end is FrontEnd.SESSION or runs_a_graph(case, request)
 
 
 def _is_in_its_first_step(case: Case, moment: Moment) -> bool:

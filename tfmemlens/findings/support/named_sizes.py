@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from enum import Enum
 
+from tfmemlens.findings.support.program_lines import code_lines, settings_by_name
 from tfmemlens.model.capture import StatedSize, Surroundings
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
@@ -136,6 +137,7 @@ def named_sizes(shape: Sequence[int | None] | None, told: Surroundings) -> tuple
         for name, value, line in told.settings
         if name == "batch_size" and value.isdigit()
     ]
+    stated += _of_the_program(told, {each.name.lower().replace("-", "_") for each in stated})
     power = _common_power(shape, stated)
     candidates = (
         _named(axis, size, shape, stated, power) or (_composed(size, stated) if not axis else None)
@@ -144,6 +146,14 @@ def named_sizes(shape: Sequence[int | None] | None, told: Surroundings) -> tuple
     )
     known = _without_channels([each for each in candidates if each], len(shape))
     return tuple(_of_one_image(list(known)))
+
+
+def _of_the_program(told: Surroundings, known: set[str]) -> Iterator[StatedSize]:
+    """The settings of a program whose files were read, but those that the text states by the same name."""
+    if told.program():
+        for name, (number, line) in settings_by_name(code_lines(told)).items():
+            if name.lower() not in known:
+                yield StatedSize(name, (number,), line)
 
 
 def _of_one_image(named: Sequence[NamedSize]) -> Iterator[NamedSize]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 from collections.abc import Sequence
 
 from tfmemlens.findings.support.kept import under_a_tape
 from tfmemlens.knowledge.stack_frames import user_frame
+from tfmemlens.knowledge.tree_values import last_name
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, FrontEnd, Request
 from tfmemlens.model.incident import Frame
@@ -116,6 +118,28 @@ def runs_a_graph(case: Case, request: Request) -> bool:
     """Whether a function that was traced to a graph failed, as far as the failure tells."""
     function = request.failed.function or ""
     return case.api.front_end is FrontEnd.FUNCTION or bool(function and not function.startswith(_EAGER))
+
+
+def updates_in_a_session(case: Case) -> bool:
+    """Whether the line of the user's that the text quotes runs what the program's optimizer gave it:
+    `sess.run([loss, train_op])`.
+    """
+    told = case.capture.surroundings
+    texts = [line.text for line in told.code if ".run(" in line.text]
+    if case.api.front_end is not FrontEnd.SESSION or not texts:
+        return False
+    updates = {
+        last_name(target)
+        for statement in told.program()
+        for node in statement.nodes
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
+        if last_name(node.value.func) in _UPDATES
+        for target in node.targets
+    }
+    return any(re.search(rf"\.run\([^{{]*\b{name}\b", text) for name in updates if name for text in texts)
+
+
+_UPDATES = frozenset({"minimize", "apply_gradients", "create_train_op", "optimize_loss"})
 
 
 _TAKES_GRADIENTS = regex(r"(?i)fit|train|minimi|grad|jacob|hess|learn|optimi|backward|tape")

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.findings.support.phase import is_jacobian, other_than_training, runs_forward_alone
+from tfmemlens.findings.support.phase import (
+    is_jacobian,
+    other_than_training,
+    runs_forward_alone,
+    updates_in_a_session,
+)
 from tfmemlens.findings.support.rows import is_forward_only, on_host
 from tfmemlens.findings.support.tried import ruled_out
 from tfmemlens.findings.support.whole_program import takes_no_gradient
@@ -112,6 +117,8 @@ def _training(case: Case, moment: Moment) -> bool | None:
     if told.shows("explaining") or told.shows("sampling") or jacobian:
         return False
     if told.shows("training") or (moment.request and _names_training(moment.request.failed)):
+        return True
+    if updates_in_a_session(case):
         return True
     owners = [*moment.attribution.owners, *([moment.request.owner] if moment.request else [])]
     if any(owner.phase in (Phase.GRADIENT, Phase.OPTIMIZER) for owner in owners):
