@@ -110,7 +110,8 @@ REDUCED = (
 
 
 @pytest.mark.parametrize(
-    ("need", "part"), [(9.00, "an eighth"), (10.02, "an eighth"), (4.20, "an eighth"), (None, "half")]
+    ("need", "part"),
+    [(9.00, "a quarter"), (10.02, "a quarter"), (12.2, "an eighth"), (4.20, "a quarter"), (None, "half")],
 )
 def test_a_call_is_told_what_part_has_room(need: float | None, part: str) -> None:
     warned = REDUCED.format(need=need, bytes=int(need * 2**30)) if need else ""

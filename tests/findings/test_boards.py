@@ -74,3 +74,20 @@ def test_a_killed_program_on_a_raspberry_pi_has_no_input_pipeline_to_shrink() ->
     assert "smaller-pipeline" not in slugs(text)
     assert "smaller-pipeline" in slugs("Epoch 1/5\n" + text.replace("a Raspberry Pi 3", "my server"))
     assert "smaller-input" in slugs(text.replace("a Raspberry Pi 3", "my server"))
+
+
+PINNED = (
+    "W ./tensorflow/core/common_runtime/gpu/pool_allocator.h:195] could not allocate pinned host memory of"
+    " size: 267264\n"
+    "E tensorflow/stream_executor/cuda/cuda_driver.cc:967] failed to alloc 240640 bytes on host:"
+    " CUDA_ERROR_OUT_OF_MEMORY\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("machine", "growth"),
+    [("name: NVIDIA Tegra X2\n", True), ("name: Tesla K80\n", False), ("Raspberry Pi 4B\n", False)],
+)
+def test_a_pool_that_grows_leaves_the_boards_ram_to_the_cpu(machine: str, growth: bool) -> None:
+    assert (slugs(PINNED + machine)[0] == "growth-on-a-board") is growth
+    assert "growth-on-a-board" not in slugs(f"config.gpu_options.allow_growth = True\n{PINNED}{machine}")

@@ -384,4 +384,6 @@ def _something_else(case: Case) -> bool:
         or told.crash
         or told.kernel_died
         or told.soft_warnings
+        or told.shows("a library's call failed")
+        or told.shows("a recurrent call")
     )

@@ -696,6 +696,8 @@ _CACHE = regex(r"(?P<path>[\w./~-]{1,200})_\d{1,5}\.data-\d{5}-of-\d{5}\.tempsta
 """How tf.data names the file of a cache that it has not written to its end; a checkpoint's has no number
 before `.data`.
 """
+_OF_A_SAVER = regex(r"(?i)ckpt|check_?point|/(?:saved_)?models?(?:/|\b)|weights|SaveV2|\bsave_?\d*/|MergeV2")
+"""A checkpoint whose name ends in a step, `ckpt_9000`, has a number there, too."""
 _LESS_IN_THE_CACHE = Remedy(
     "the file is what tf.data's cache({path}) writes: every element of an epoch as it stands there (decoded"
     " images take many times their files). Call cache() before they are decoded or enlarged, or not at all,"
@@ -708,7 +710,7 @@ _LESS_IN_THE_CACHE = Remedy(
 def _of_a_cache(line: Line) -> Remedy | None:
     """What helps where the file that found no room is the cache of a data set."""
     match = _CACHE.search(line.text)
-    if match is None or "/part-" in match["path"]:
+    if match is None or "/part-" in match["path"] or _OF_A_SAVER.search(f"{match['path']} {line.text}"):
         return None
     path = match["path"]
     folder = path.rpartition("/")[0] or "."

@@ -402,7 +402,19 @@ def _of_the_failure(case: Case, moment: Moment) -> tuple[DeviceInfo, ...]:
 def _is_empty(moment: Moment) -> bool:
     """Whether the map at the dump's end shows next to nothing of the pool in use."""
     occupied = moment.incident.state.occupied if moment.incident else None
+    if occupied is None and moment.incident:
+        used, whole = _of_the_chunks(moment.incident)
+        occupied = used / whole if whole else None
     return occupied is not None and occupied <= _NEXT_TO_NOTHING
+
+
+def _of_the_chunks(incident: Incident) -> tuple[int, int]:
+    """Bytes in use and of all regions, where a dump lists each chunk of regions whose sizes it states."""
+    chunks = incident.chunks
+    if chunks is None or not chunks.regions or sum(chunks.size_bytes) != sum(chunks.regions):
+        return 0, 0
+    pairs = zip(chunks.size_bytes, chunks.in_use, strict=True)
+    return sum(size for size, used in pairs if used), sum(chunks.regions)
 
 
 _NEXT_TO_NOTHING = 0.05
@@ -424,6 +436,20 @@ def _is_empty_pool(case: Case, incident: Incident, moment: Moment) -> tuple[int,
     if not _is_empty(moment) or need is None or failed.kind not in _OF_THE_POOL:
         return None
     most = round(2 * need / (incident.state.free_run or 1)) if incident.state.occupied else need
+    used, whole = _of_the_chunks(incident)
+    if line is None and whole:
+        if (
+            need <= whole
+            or "GPU" not in (failed.allocator or "GPU")
+            or whole > _LEAST_DEVICE
+            or (limit and whole > 0.5 * limit.bytes)
+        ):
+            return None
+        return need, Evidence(
+            f"the whole pool has {human(whole)}, of which {human(used)} were in use, and {human(need)} did"
+            " not fit: others held the GPU when it was made, or a setting limits it",
+            failed.line,
+        )
     if "GPU" not in (failed.allocator or "GPU") or most > (0.5 * limit.bytes if limit else _LEAST_DEVICE):
         return None
     share = "next to nothing" if incident.state.occupied else "nothing"

@@ -23,7 +23,7 @@ from tfmemlens.findings.support.rows import (
     requests,
     tensor_text,
 )
-from tfmemlens.findings.support.situation import BUILT_IN, TENSORFLOW, situation
+from tfmemlens.findings.support.situation import BUILT_IN, TENSORFLOW, framework_of, situation
 from tfmemlens.knowledge.device_names import CPU
 from tfmemlens.knowledge.kernel_shapes import like_a_kernel
 from tfmemlens.knowledge.ops import roles
@@ -91,19 +91,29 @@ def _advised(case: Case, moment: Moment) -> Iterator[Remedy]:
     """What frees a pool or a device that others fill; what fills host RAM has rules of its own."""
     if on_host(moment):
         return
-    yield from _of_a_full_pool(case) if all_in_use(moment) else _of_a_full_device(case, moment)
+    yield from _of_a_full_pool(case, moment) if all_in_use(moment) else _of_a_full_device(case, moment)
 
 
-def _of_a_full_pool(case: Case) -> Iterator[Remedy]:
-    """Of a server, whose clients decide how much comes at once: other programs have rules of their own."""
+def _of_a_full_pool(case: Case, moment: Moment) -> Iterator[Remedy]:
+    """Of a server, whose clients decide how much comes at once, and of a batch of one, which cannot be made
+    smaller: other programs have rules of their own.
+    """
     if situation(case).program == "TensorFlow Serving":
         yield remedies.smaller_requests(case)
     elif situation(case).program == "Triton":
         yield remedies.FEWER_INSTANCES
     elif situation(case).program == BUILT_IN:
         yield _LESS_SIDE_BY_SIDE
+    elif framework_of(case) == TENSORFLOW and case.capture.surroundings.shows(_ONE):
+        yield from remedies.offered(case, moment, "smaller-input", "mixed-precision", "recompute")
+        yield _SMALLER_NET
 
 
+_SMALLER_NET = Remedy(
+    "or take a smaller net or backbone, or train fewer of its layers: with one sample nothing else is left to"
+    " lower",
+    slug="smaller-model",
+)
 _LESS_SIDE_BY_SIDE = Remedy(
     "give it less at a time: fewer requests side by side, fewer or shorter examples in each; a second GPU"
     " helps where a second process runs on it",

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from tfmemlens.findings.support import code_snippets
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_name, framework_of
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -55,7 +56,7 @@ def check(case: Case) -> Iterator[Finding]:
     call = _call(config) if config else None
     status = _STATUS.search(failed.text) if failed else None
     how = f" with `{status[0]}`" if status else ""
-    suspect = _side_by_side(case) or (None if config else _suspect(case))
+    suspect = _side_by_side(case) or (None if call else _suspect(case))
     yield Finding(
         severity=Severity.NOTE,
         headline=f"no out-of-memory message: {_what(call, line)} failed{how};"
@@ -123,9 +124,25 @@ def _suspect(case: Case) -> _Suspect | None:
                 slug="without-cache",
             ),
         )
+    small = [each for each in told.devices if each.limit and each.limit.bytes < _LITTLE]
+    if small and small[0].limit:
+        got = human(small[0].limit.bytes)
+        where = f" ({small[0].line.place})" if small[0].line else ""
+        return _Suspect(
+            f"TensorFlow got only {got} of this GPU{where}, beside which the library needs memory of its"
+            " own: a lack of it is a likely cause",
+            Remedy(
+                f"make it fit {got}: a smaller batch, shorter sequences or a smaller net; end what else uses"
+                " the GPU, and let TensorFlow take memory as needed",
+                code_snippets.growth(case.api),
+                slug="in-pieces",
+            ),
+        )
     return None
 
 
+_LITTLE = 2 * GIB
+"""What a net with its libraries hardly fits into."""
 _CAPABILITY = regex(r"does not support CC (\d{1,2}\.\d)")
 
 

@@ -18,6 +18,7 @@ import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from tfmemlens.findings import whole_set_in_one_batch
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.code_outputs import CodeOutput, code_outputs
 from tfmemlens.findings.support.given_whole import GivenWhole, held_alone, held_whole
@@ -59,6 +60,12 @@ _ALL_PAIRS = regex(r"\[[^\]]*\b(?:None|tf\.newaxis|np\.newaxis)\b[^\]]*\]|\bexpa
 """Code that adds a dimension to be broadcast along."""
 
 
+def _made_of_many(case: Case) -> bool:
+    """Whether a whole set goes through the network at once."""
+    found = next(iter(whole_set_in_one_batch.check(case)), None)
+    return found is not None and bool(found.explains) and "smaller-batch" in found.rules_out
+
+
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in requests(case):
         chunk, need = _largest(moment), request.needed_bytes
@@ -84,6 +91,8 @@ def check(case: Case) -> Iterator[Finding]:
         made = _made_by_the_code(case, request, low, high)
         if made is None and chunk.size_bytes < _SHARE * all_in_use(moment):
             continue  # one of several, which nothing names
+        if made is None and not again and _made_of_many(case):
+            continue  # most likely another map of the same samples, as whose the request is known
         wide = None if made or again else _named_width(case, request, low, high)
         tensor = f"one tensor of {range_}"
         meaning = ", and a second one as large was requested" if again else _guess(request, low, high)

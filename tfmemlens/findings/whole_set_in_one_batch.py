@@ -17,7 +17,7 @@ from tfmemlens.findings.support.kept import is_eager, joined_to_itself
 from tfmemlens.findings.support.own_constant import own_batch, squared_batch
 from tfmemlens.findings.support.phase import EVALUATION, PREDICTION, is_loading, other_than_training
 from tfmemlens.findings.support.program_lines import code_lines
-from tfmemlens.findings.support.rows import place, requests, tensor_text
+from tfmemlens.findings.support.rows import place, requests, rows, tensor_text, total
 from tfmemlens.findings.support.situation import in_r, situation
 from tfmemlens.findings.support.tried import failed_batches
 from tfmemlens.knowledge.ops.roles import PREPARES
@@ -32,7 +32,7 @@ from tfmemlens.patterns import regex
 from tfmemlens.units import GIB, MIB, Size, human, human_size
 
 BASIS = Basis.SHAPE
-EXPLAINS = "the failing tensor"
+EXPLAINS = "the failing tensor; of what goes through a network, larger blocks without a name, too"
 
 _SAMPLES, _UNEVEN = 2000, 500
 """Samples that are a set; fewer of a number that nobody chooses for a batch are one, too."""
@@ -199,12 +199,22 @@ def _finding(case: Case, index: int, moment: Moment, failed: FailedRequest, copy
             if samples and not copying
             else f"{many} as one tensor, copied to the device{whose}"
         ),
-        explains=failed.tensor_bytes,
+        explains=failed.tensor_bytes if copying else _with_larger_blocks(moment, failed.tensor_bytes),
         evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line),),
         remedies=remedies if copying else (*((_lower(made),) if made else ()), own),
         moment=index,
         rules_out=() if copying else ("smaller-batch", "smaller-input", "lower-constant"),
     )
+
+
+def _with_larger_blocks(moment: Moment, need: int | None) -> int | None:
+    """With the blocks in use that are as large or larger, of which nobody says what they are: what the
+    network made of so many samples before.
+    """
+    if not need:
+        return None
+    larger = rows(moment, lambda row: row.allocation.node is None and row.allocation.size_bytes >= need)
+    return need + total(larger)
 
 
 _LEAST_OF_A_PRODUCT = 8

@@ -559,6 +559,7 @@ TABLE: dict[str, Applicability] = {
     "data-on-the-host": _ANYWHERE,
     "less-optimizer-state": _ANYWHERE,
     "read-the-analysis": _ANYWHERE,
+    "growth-on-a-board": Applicability(_TENSORFLOW, done="allow_growth=True"),
     "smaller-replay": _ANYWHERE,
     "fewer-repetitions": _ANYWHERE,
     "fewer-rows-at-once": _ANYWHERE,

@@ -37,9 +37,12 @@ from tfmemlens.units import GIB, human
 from tfmemlens.values import dataclass, replace
 
 _FIXED = (Kind.PARAMETER, Kind.OPTIMIZER_SLOT, Kind.CONSTANT)
-_BEFORE_BACKWARD, _AFTERWARDS, _OF_A_PROGRAM = 4, 2, 1
+_BEFORE_BACKWARD, _AFTERWARDS, _ALL_OF_A_PROGRAM, _OF_A_PROGRAM = 4, 2, 1.5, 1
 """By what the share that can fit is divided to begin with. Where the backward pass is still to come, some of
-the forward pass and as many gradients are; in the backward pass, or without any, little is."""
+the forward pass and as many gradients are; in the backward pass, or without any, little is. Of all that a
+program needs some is weights, which a batch does not change: half of a batch is enough for an excess of a
+third.
+"""
 _OF_ONE_TENSOR = 8
 """The same where one tensor exceeds the limit: the net had hardly begun, its copies and next outputs come on
 top, even without a backward pass."""
@@ -65,7 +68,7 @@ class BatchBound:
     """Bytes that are known not to depend on the batch."""
     backward_to_come: bool
     """Whether the run trains and nothing of its backward pass was alive."""
-    divisor: int
+    divisor: float
     """By what the share that can fit is divided to begin with."""
     of_program: bool = False
     """Whether `taken` are a compiled program's temporaries, or all of it, by the compiler's own figures."""
@@ -123,7 +126,8 @@ def batch_bound(case: Case, moment: Moment) -> BatchBound | None:
 def _bound(case: Case, moment: Moment) -> BatchBound | None:
     compiler = moment.incident.compiler if moment.incident else None
     if moment.request and compiler is not None:
-        return _of_program(moment, compiler) or _of_what_was_free(moment, compiler) or _of_arena(case, moment)
+        known = _of_program(moment, compiler) or _of_what_was_free(moment, compiler)
+        return known or _of_arena(case, moment) or _above_the_device(case, moment)
     if moment.request and moment.request.failed.compiled:
         return _beside_what_is_in_use(case, moment)
     request, limit = moment.request, device_limit(case, moment)
@@ -176,7 +180,7 @@ def _of_program(moment: Moment, compiler: CompilerMemory) -> BatchBound | None:
     known = bool(temporaries and 0 < temporaries.bytes <= needed.bytes)
     taken = temporaries.bytes if temporaries and known else needed.bytes
     fixed = needed.bytes - taken
-    divisor = _OF_A_PROGRAM if known else _AFTERWARDS
+    divisor = _OF_A_PROGRAM if known else _ALL_OF_A_PROGRAM
     return BatchBound((limit.bytes - fixed) / taken, taken, limit.bytes - fixed, fixed, False, divisor, True)
 
 
@@ -196,6 +200,15 @@ def _of_what_was_free(moment: Moment, compiler: CompilerMemory) -> BatchBound | 
 def _of_arena(case: Case, moment: Moment) -> BatchBound | None:
     """Where a program's temporaries did not fit beside what was in use."""
     return _beside_what_is_in_use(case, moment) if of_a_program(moment) else None
+
+
+def _above_the_device(case: Case, moment: Moment) -> BatchBound | None:
+    """Where XLA asked for more at once than the device has."""
+    need = moment.request.needed_bytes if moment.request else None
+    limit = device_limit(case, moment)
+    if need is None or limit is None or need <= limit.bytes:
+        return None
+    return BatchBound(limit.bytes / need, need, limit.bytes, 0, False, _ALL_OF_A_PROGRAM, True)
 
 
 def _beside_what_is_in_use(case: Case, moment: Moment) -> BatchBound | None:

@@ -417,6 +417,8 @@ def compared(case: Case) -> Contrast | None:
     if both.code is None and _CURES.search(both.works):
         text = f'stay with what {both.works_line.place} says ends it: "{_way(both.works)}"'
         return Contrast(both.works_line, "what ends it", Remedy(text, slug=WHAT_ENDED_IT))
+    if not _can_be_kept(both):
+        return None  # two sentences without a name in common tell a reader nothing that is not read there
     lines = both.works_line.place
     if both.fails_line != both.works_line:
         lines += f" and {both.fails_line.place}"
@@ -435,7 +437,7 @@ def compared(case: Case) -> Contrast | None:
         )
     else:
         text += ". Stay with the first meanwhile, and go from there to the other one change at a time"
-    kept = _can_be_kept(both) and not (both.of_values and _has_a_size(case))
+    kept = not (both.of_values and _has_a_size(case))
     remedy = Remedy(text, slug="what-differs" if kept else BOTH_WAYS)
     more = f" (`{both.larger}`)" if both.larger else ""
     return Contrast(both.fails_line, "what works and what fails", remedy, beside=both.works_line, more=more)

@@ -109,6 +109,14 @@ def in_pieces(case: Case, moment: Moment) -> Remedy | None:
             f" shorter or smaller samples){_of_its_sides(failed)}"
         )
         return Remedy(text, slug="in-pieces")
+    elif not of_jax and (rows := _rows_of_points(failed)):
+        rays = case.capture.surroundings.shows("program: radiance fields")
+        points = "points along rays (rays times samples on each)" if rays else "points, pixels or samples"
+        text = (
+            f"{where} asks for this memory, for {rows:,} rows at once, most likely {points}: give it fewer"
+            f" at a time{_as_told(case)}"
+        )
+        return Remedy(text, _OF_RAYS if rays else None, slug="in-pieces")
     elif not of_jax and (rows := _rows_of_a_table(failed)):
         text = (
             f"{where} asks for this memory: its {rows:,} rows are most likely words, ids or samples: take"
@@ -144,6 +152,18 @@ def _rows_of_a_table(failed: FailedRequest) -> int | None:
     shape = failed.shape or ()
     rows, width = shape if len(shape) == 2 else (None, None)
     return rows if rows and width and rows >= _LEAST_ROWS and width <= _WIDEST else None
+
+
+_OF_A_TABLE = regex(
+    r"(?i)gather|embed|lookup|one_?hot|sparse|segment|unique|variable|init|assign|vocab|item|user"
+)
+_OF_RAYS = "N_rand, N_samples, N_importance   # as NeRF's programs call them; when rendering: chunk, netchunk"
+
+
+def _rows_of_points(failed: FailedRequest) -> int | None:
+    """The same of an op that has a name, and none of a table's."""
+    named = f"{failed.node or ''} {failed.op or ''} {failed.keras_layer or ''} {failed.source_text or ''}"
+    return _rows_of_a_table(failed) if named.strip() and not _OF_A_TABLE.search(named) else None
 
 
 _LEAST_AXES = 4

@@ -206,7 +206,7 @@ _IN_WORDS = {
     "deleting in vain": "del",
     "tidying in vain": "tidy or dispose",
     "reading in parts in vain": "reading in parts",
-    "ending others in vain": "ending other processes",
+    "ending others in vain": "a restart, or no other process",
     "another release in vain": "another release",
     "16 bits in vain": "16 bits",
     "threads in vain": "no worker processes",

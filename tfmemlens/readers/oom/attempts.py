@@ -132,7 +132,8 @@ _STATED = {
     "ending others in vain": regex(
         r"(?i)\b(?:no|without any) other (?:\w+ ){0,2}(?:process|program|application|job|script|user)\w*"
         r"|\b(?:nothing|no ?(?:one|body)) else (?:is |was )?(?:running|us(?:es|ing)|on)\b"
-        r"|\bnvidia-smi\b[^.;]{0,40}\b(?:nothing|no (?:\w+ )?process\w*|empty)\b"
+        r"|\bnvidia-smi\b[^.;]{0,40}\b(?:nothing(?! (?:useful|helpful|about|of|new|more|wrong)\b)"
+        r"|no (?:\w+ )?process\w*|empty)\b"
     ),
     "enough RAM in words": regex(
         r"(?i)\bRAM\b[^.;]{0,40}(?<!not )(?<!n't )(?<!never )\b(?:has|have|had|having|is|with|shows?)"

@@ -212,6 +212,7 @@ _UNFINISHED = (
     ),
     ("Sum Total of", regex(r"chunks: \d+(?:\.\d+)?(?:B|[KMGT]iB)")),
     ("memory_limit_:", regex(r"curr_region_allocation_bytes_: \d+")),
+    ("exceeds 10%", regex(r"10% of (?:free )?system memory")),
 )
 
 
@@ -228,6 +229,7 @@ _CARRIES_ON = regex(
     r"\s*(?:Total Chunks: \d|and type \w|type \w+ on(?: /|\s*\Z)|on /(?:job|device|cpu|gpu)|by allocator \w"
     r"|\[\d[\d, ]*\] and type \w"
     r"|(?:Used|Exceeded) \S+ .*(?:of|by) \d"
+    r"|of free system memory\b"
     r"|(?:by )?rematerialization; only|only reduced to \d|\(\d+ bytes\)(?: by\b|, down from))"
 )
 """The rest of a sentence of TensorFlow's or of the TPU compiler's, however it is indented."""
@@ -497,7 +499,7 @@ def _complete(text: str, ahead: deque[Physical], carries_on: wraps.Continues, lo
     for trigger, whole in _UNFINISHED:
         if trigger not in text:
             continue
-        later = [line for _, line in islice(ahead, _LOOK_AHEAD)]
+        later = [_as_indented(line, text) for _, line in islice(ahead, _LOOK_AHEAD)]
         if whole.search(text) and not (later and _CARRIES_ON.match(later[0])):
             continue
         if lossy:
@@ -512,6 +514,18 @@ def _complete(text: str, ahead: deque[Physical], carries_on: wraps.Continues, lo
                 if whole.search(longer):
                     return longer, used
     return text, 0
+
+
+_INDENT = regex(r"[ \t]{2,40}(?=\S)")
+
+
+def _as_indented(following: str, text: str) -> str:
+    """The following line without its indent, where the line above has the same: a message that is quoted
+    within a list item or a docstring is indented as a whole, and its parts begin nothing.
+    """
+    indent = _INDENT.match(text)
+    alike = indent and following.startswith(indent[0]) and not following[indent.end() :][:1].isspace()
+    return following[indent.end() :] if indent and alike else following
 
 
 def _pieces(text: str) -> list[str]:

@@ -164,16 +164,16 @@ ESTIMATED = LineRule(
 )
 """An autotuner's own sum of a kernel's blocks, in powers of ten."""
 ON_STACK = LineRule(
-    r"Ran out of memory in memory space (?P<space>\w+) while allocating on stack for %?(?P<name>[\w.-]+)"
+    r"Ran out of memory in memory space (?P<space>\w+) while allocating on stack for %?(?P<name>[\w.-]*\w)"
     rf"(?:.*?Scoped allocation with size (?P<used>{TPU_SIZE}) and limit (?P<capacity>{TPU_SIZE}) exceeded"
-    rf" scoped \w+ limit by (?P<excess>{TPU_SIZE}))?",
+    rf" scoped \w+ limit(?: by (?P<excess>{TPU_SIZE}))?)?",
     "RESOURCE_EXHAUSTED: Ran out of memory in memory space vmem while allocating on stack for"
     " %gated_matmul_kernel.18 = bf16[2048,4096]{1,0:T(8,128)(2,1)} custom-call(",
     needs="while allocating on stack",
 )
 SCOPED = LineRule(
     rf"(?:Scoped allocation with size )?(?P<used>{TPU_SIZE}) and limit (?P<capacity>{TPU_SIZE}) exceeded"
-    rf" scoped (?P<space>\w+) limit by (?P<excess>{TPU_SIZE})",
+    rf" scoped (?P<space>\w+) limit\b(?: by (?P<excess>{TPU_SIZE}))?",
     "Scoped allocation with size 40.50M and limit 32.00M exceeded scoped vmem limit by 8.50M.",
     needs="exceeded scoped",
 )

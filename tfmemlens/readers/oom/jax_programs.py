@@ -119,7 +119,15 @@ KEYPOINTS = LineRule(
     "Fitting with Keypoint MoSeq",
     needs=("moseq", "kpms"),
 )
+RAYS = LineRule(
+    r"\b(?:run_)?[Nn]e[Rr][Ff]\b|\bN_(?:rand|importance)\b|\bnetchunk\b|\b[Rr]adiance [Ff]ields?\b",
+    "python run_nerf.py --config config_fern.txt",
+    "N_importance = 64",
+    "a neural radiance field of one scene",
+    needs=("nerf", "n_rand", "n_importance", "netchunk", "radiance"),
+)
 JAX_PROGRAMS = {
+    "program: radiance fields": RAYS,
     "program: keypoints": KEYPOINTS,
     "made whole by the partitioner": MADE_WHOLE,
     "program: weather": WEATHER,

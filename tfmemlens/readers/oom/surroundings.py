@@ -365,7 +365,9 @@ class SurroundingsCollector:
         self._asked_for = switches.asked_for(line.text)
         self._of_a_comment(line)
         quoted = self._guide.holds(line.text)
-        for name, value in () if quoted else (*switches.settings(line.text), *printed):
+        for name, value in (*switches.settings(line.text), *printed):
+            if quoted and name not in switches.WHERE_IT_RUNS:
+                continue
             if not (self._requests and name == "container_memory"):
                 self._set(name, value, line)
         hoped = self._hoped.holds(line.text, line.number)

@@ -720,10 +720,23 @@ _OF_A_GUIDE = regex(
     r"|any |the |out )?"
     r"(?:way|how)\b|\bhow (?:can|do|could|would|to|should) (?:I|we|one)?\b"
 )
+_ADVISES_CODE = regex(
+    r"(?i)\byou (?:can|could|should|may|might|need to|have to|must) (?:\w+ ){0,2}?"
+    r"(?:modify|change|add|set|use|try|insert|put|edit)\b(?! to\b)"
+    r"|\b(?:workaround|worked around|fix(?:ed)?|solv(?:ed|es?)|resolv(?:ed|es?))\b[^.\n]{0,40}"
+    r"\b(?:adding|setting|using|inserting|putting|by|with)\b[^.\n]{0,40}(?:lines?|code|snippet|this|below)\b"
+    r"|\b(?:this|it|that|these|which) (?:should|will|may|might|could) (?:work|help|fix|solve)s?\b"
+    r"|\A\W{0,6}(?:the )?(?:solution|fix|workaround|work-around)\b[^.\n]{0,20}:?\W*\Z"
+)
+"""Prose that announces code as what ends a failure: it was not set in the run that failed."""
 _OPENS = regex(r":\s*\Z")
 _OF_CODE = regex(
     r"\A(?:\s{2,}|\t)\S|\A[\w.]+(?:\(| ?=[^=])|\A[)\]}]|\A\s*(?:import|from|export|set|#|//)\b|\A\W*\Z"
 )
+
+
+WHERE_IT_RUNS = ("platform", "program")
+"""What also a line of advice tells."""
 
 
 class QuotedGuide:
@@ -736,7 +749,7 @@ class QuotedGuide:
 
     def holds(self, text: str) -> bool:
         """Whether this line is quoted so; lines are to be given in their order."""
-        if _OF_A_GUIDE.search(text) and _OPENS.search(text):
+        if (_OF_A_GUIDE.search(text) and _OPENS.search(text)) or _ADVISES_CODE.search(text):
             self._inside = True
         elif self._inside and not _OF_CODE.search(text):
             self._inside = False

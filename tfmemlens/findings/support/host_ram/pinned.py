@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support import code_snippets, remedies
+from tfmemlens.findings.support.board import RASPBERRY_PI, board
 from tfmemlens.findings.support.host_ram.pipeline import named_buffers
 from tfmemlens.findings.support.rows import (
     on_host,
@@ -142,6 +143,14 @@ def refused_by_the_driver(case: Case) -> bool:
 def remedies_of_pinned(case: Case) -> Iterator[Remedy]:
     if (case.capture.surroundings.setting("platform") or ("",))[0] == "WSL2":
         yield remedies.MORE_FOR_WSL
+    on_board = board(case)
+    if on_board is not None and on_board[0] != RASPBERRY_PI:
+        yield Remedy(
+            f"let TensorFlow take memory as needed: on this board ({on_board[0]}) CPU and GPU share the RAM,"
+            " and what its pool takes at start is missing for what the CPU is asked for",
+            code_snippets.growth(case.api),
+            slug="growth-on-a-board",
+        )
     if case.capture.surroundings.shows("saving"):
         yield Remedy(
             "a checkpoint's arrays wait on the host until they are written: let each save end before the"
