@@ -235,3 +235,14 @@ def test_two_kernels_of_so_many_columns_leave_it_open() -> None:
     text = code + oom("1,9216,1440", FILTER, on=CPU, by="cpu", kernel="conv_grad_filter_ops.cc")
     found = next(each for each in pipeline.explain(text).findings if each.rule == "im2col-buffer")
     assert "the code has the weights" not in facts(found)
+
+
+@pytest.mark.parametrize("call", ["gradient", "jacobian"])
+def test_an_eager_gradient_is_no_transposed_convolution(call: str) -> None:
+    op = "{{function_node __wrapped__Conv2DBackpropInput_device_/job:localhost/task:0/device:CPU:0}} "
+    frame = f'  File "run.py", line 9, in step\n    g = tape.{call}(loss, w)\n'
+    text = f"Traceback (most recent call last):\n{frame}"
+    sentence = oom("1,16000,8256", on=CPU, by="cpu").partition("\n\t")[0]
+    log = f"{text}{sentence.replace('OOM when', f'{op}OOM when')}\n"
+    found = [each for each in pipeline.explain(log).findings if each.rule == "im2col-buffer"]
+    assert found and "a convolution's gradient on the CPU" in found[0].because

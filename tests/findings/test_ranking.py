@@ -11,7 +11,7 @@ from tests.findings.logs import MIB, dump, oom, report
 from tfmemlens import findings, pipeline
 from tfmemlens.findings.support import ranking, verdict
 from tfmemlens.model.case import Case
-from tfmemlens.model.finding import Basis, Finding, Severity
+from tfmemlens.model.finding import Basis, Finding, Remedy, Severity
 
 
 @pytest.fixture(scope="module")
@@ -161,3 +161,18 @@ def test_a_note_explains_nothing(failure: Case) -> None:
     assert "reason" not in verdict.state(failure, (note,))
     cause = made("b", Severity.FACTOR, because="the factor's reason")
     assert "the factor's reason" in verdict.state(failure, (note, cause))
+
+
+@pytest.mark.parametrize(
+    ("explained", "stays"),
+    [(part(10), True), (part(19), True), (part(21), False), (part(80), False), (None, False)],
+)
+def test_what_explains_next_to_nothing_rules_nothing_out(explained: int | None, stays: bool) -> None:
+    """Nothing that explains a quarter of what the adviser does, or more, and nothing of no bytes."""
+    advised = made(
+        "adviser", Severity.CAUSE, explains=part(80), share=0.8, remedies=(Remedy("cut", slug="in-blocks"),)
+    )
+    share = (explained or 0) / part(100)
+    ruler = made("ruler", Severity.CAUSE, explains=explained, share=share, rules_out=("in-blocks",))
+    first, _ = findings._helping([advised, ruler])
+    assert bool(first.remedies) is stays

@@ -45,7 +45,7 @@ def test_chunks_of_the_size_of_an_entry(
     )
     nobody: Any = Made()
     request: Any = Made(needed_bytes=need)
-    entry: Any = Made(each=each, turns=None, value="x")
+    entry: Any = Made(each=each, turns=None, most=None, value="x")
     told = kept_by_a_loop._chunks(nobody, request, entry)
     assert (told and told[1]) == found
     if told:

@@ -139,3 +139,17 @@ def test_shapes_that_differ_are_the_cause_where_little_failed() -> None:
 def test_elsewhere_the_warning_is_a_factor(given: dict[str, Any]) -> None:
     (found,) = (each for each in report(**given).findings if each.rule == "retraced-functions")
     assert found.severity is Severity.FACTOR
+
+
+@pytest.mark.parametrize(
+    ("code", "others"),
+    [
+        (CODE, True),
+        (CODE.replace("guest, how_many):", "how_many):").replace("(plate, guests)", "(guests)"), False),
+        (CODE.replace("@tf.function", "@tf.function(reduce_retracing=True)"), False),
+        (CODE.replace("guests = 4 + night", "guests = tf.constant(4)"), False),  # no number is given
+    ],
+)
+def test_whether_other_arguments_may_have_other_shapes(code: str, others: bool) -> None:
+    found = retraced(program(code), "closest")
+    assert found is not None and found.other_shapes is others

@@ -12,6 +12,7 @@ What a rule with `ALONE = True` says counts where no other rule says anything.
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from types import ModuleType
 
 from tfmemlens import discovery
@@ -72,17 +73,29 @@ def _telling(answers: list[Finding]) -> list[Finding]:
 
 
 def _helping(answers: list[Finding]) -> list[Finding]:
-    """Without the remedies that a finding of the same moment rules out."""
-    ruled_out = {(finding.moment, slug) for finding in answers for slug in finding.rules_out}
-    if not ruled_out:
+    """Without the remedies that a finding of the same moment rules out; one that explains next to nothing
+    beside another says nothing of what helps there.
+    """
+    rulers = [each for each in answers if each.rules_out]
+    if not rulers:
         return answers
-    return [
-        replace(
-            finding,
-            remedies=tuple(each for each in finding.remedies if (finding.moment, each.slug) not in ruled_out),
-        )
-        for finding in answers
-    ]
+    return [_without(finding, rulers) for finding in answers]
+
+
+_NEXT_TO_NOTHING = 0.25
+"""Of the share that another finding explains."""
+
+
+def _without(finding: Finding, rulers: Sequence[Finding]) -> Finding:
+    out = {
+        slug
+        for ruler in rulers
+        if ruler.moment == finding.moment
+        if ruler.explains is None or ruler.share >= _NEXT_TO_NOTHING * finding.share
+        for slug in ruler.rules_out
+    }
+    remedies = tuple(each for each in finding.remedies if each.slug not in out)
+    return finding if len(remedies) == len(finding.remedies) else replace(finding, remedies=remedies)
 
 
 def _alone(finding: Finding) -> bool:

@@ -68,6 +68,7 @@ from tfmemlens.units import human, percent, round_up
 
 if TYPE_CHECKING:
     from tfmemlens.findings.support.graph_loop import GraphLoop
+    from tfmemlens.findings.support.written_arrays import WrittenArray
 
 BASIS = Basis.MEASURED
 EXPLAINS = "the blocks of one size, or those of a loop"
@@ -263,6 +264,8 @@ def _meaning(case: Case, moment: Moment) -> str:
         )
     elements = None if request and _in_loop(case, request) else _kept_elements(case, moment)
     if request and not elements and (_in_loop(case, request) or of_a_loop(case, moment)):
+        if written := _written(case, moment):
+            return f": what each iteration of a loop writes into `{written.name}` ({written.line.place})"
         layer = stacking_layer(case)
         of = f" of `{layer}`" if layer and layer != request.owner.layer else ""
         return f": the state that a loop{of} keeps of each iteration"
@@ -357,6 +360,20 @@ def _in_loop(case: Case, request: Request) -> bool:
     """Whether it failed in a loop, or where the tensors of a loop's turns are stacked or dealt out."""
     named = request.owner.in_loop or bool(_STACKS.search(request.failed.node or ""))
     return named or _graph_loop(case, request) is not None
+
+
+def _written(case: Case, moment: Moment) -> WrittenArray | None:
+    """The TensorArray that keeps these blocks, where the loop is no part of a training: there its state is
+    kept as well, and nothing tells them apart.
+    """
+    told, request = case.capture.surroundings, moment.request
+    if request is None or not told.program():
+        return None
+    from tfmemlens.findings.support.written_arrays import keeps_for_no_gradient, written_array  # reads trees
+
+    if situation(case, moment).training is not False and not keeps_for_no_gradient(told.program()):
+        return None
+    return written_array(told.program(), request.failed.shape)
 
 
 def _graph_loop(case: Case, request: Request) -> GraphLoop | None:
@@ -534,6 +551,14 @@ def _remedies(case: Case, moment: Moment, kept: bool) -> Iterator[Remedy]:
     if moment.request and _of_weights(case, moment):
         yield _WEIGHTS
         return
+    if written := _written(case, moment):
+        then = f" ({written.read.place} reads it)" if written.read else ""
+        yield Remedy(
+            f"write into `{written.name}` only what is wanted of each iteration in the end{then}: the largest"
+            " value, a mean, the few best, not the whole tensor; or compute it in the loop, and carry one",
+            f"{written.name} = {written.name}.write(t, tf.reduce_max(value, axis=-1))",
+            slug="write-less",
+        )
     if cached := _cached(case):
         from tfmemlens.findings.support.kept_by_settings import without_cache  # reads trees
 

@@ -34,6 +34,7 @@ from tfmemlens.knowledge.convolution.col_buffer import TARGET_BYTES, TARGET_TEXT
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.incident import FailedRequest
 from tfmemlens.model.tensor import ITEM_BYTES, format_shape
 from tfmemlens.patterns import regex
 from tfmemlens.units import human
@@ -168,7 +169,7 @@ def _read(case: Case, moment: Moment) -> _Reading | None:
             tuple(f"{side} x {side} x {side} x {count}" for side, count in volumes[1:]),
         )
     of_input = "Input" in _op(moment) or "transpose" in _op(moment).lower()
-    forward = owner.phase is Phase.FORWARD and of_input
+    forward = owner.phase is Phase.FORWARD and of_input and not _in_a_gradient(failed)
     return _Reading(
         buffer,
         failed.tensor_bytes,
@@ -187,6 +188,20 @@ _KERNEL = regex(
     r"(?i)\bconv3d\(\s*(?:[^,()]{1,60}(?:\([^()]{0,60}\))?,\s*){1,2}?(?:kernel_size\s*=\s*)?"
     r"(?:\(\s*)?(?P<side>\d{1,2})\s*[,)]"
 )
+
+
+_TAKES_A_GRADIENT = regex(
+    r"\.(?:gradient|jacobian|batch_jacobian|get_gradients|minimize)\(|\btf\.gradients\("
+)
+
+
+def _in_a_gradient(failed: FailedRequest) -> bool:
+    """Whether a gradient was being taken, as the failing line or TensorFlow's own frames show: an op of eager
+    code has no name that tells.
+    """
+    if _TAKES_A_GRADIENT.search(failed.source_text or ""):
+        return True
+    return any(frame.name.endswith("Grad") or "nn_grad.py" in frame.place for frame in failed.frames)
 
 
 def _side_in_code(text: str | None) -> int | None:

@@ -169,9 +169,7 @@ def _proof(
     held = keeping.after(turns) * keeping.each if keeping.each and turns else None
     if chunks := _chunks(moment, request, keeping):
         return chunks
-    if keeping.turns is not None and any(
-        _too_many(keeping, row.allocation.count) for row in rows(moment)[:1]
-    ):
+    if any(_too_many(keeping, row.allocation.count) for row in rows(moment)[:1]):
         return None
     need = request.needed_bytes
     small = need is not None and need <= _SMALL_BYTES
@@ -281,7 +279,8 @@ def _of_one_turn(moment: Moment, many: int, size: int) -> list[Allocation]:
 
 def _too_many(keeping: Kept, blocks: int) -> bool:
     """Whether the container never has as many entries as there are blocks, even with a gradient of each."""
-    return keeping.turns is not None and blocks > 3 * keeping.turns
+    entries = min((each for each in (keeping.turns, keeping.most) if each is not None), default=None)
+    return entries is not None and blocks > 3 * max(entries, 1)
 
 
 def _risen(case: Case, keeping: Kept) -> tuple[str, int | None, bool] | None:

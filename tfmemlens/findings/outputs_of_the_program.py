@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from tfmemlens.findings.support import code_snippets, far_too_much, remedies
 from tfmemlens.findings.support.code_outputs import CodeOutput, kernels_of
 from tfmemlens.findings.support.kept import joined_to_itself
+from tfmemlens.findings.support.named_sizes import Meaning, named_sizes
 from tfmemlens.findings.support.outputs_in_training import outputs_of, outweighed, room_of
 from tfmemlens.findings.support.own_constant import own_batch, own_layers
 from tfmemlens.findings.support.program_lines import code_lines
@@ -177,6 +178,10 @@ def _smaller_samples(case: Case, moment: Moment, made: list[CodeOutput], whole: 
         "smaller pictures, or on tiles of them" if len(sides) > 1 else "shorter samples, or on pieces of them"
     )
     part = _PARTS.get(times, f"1/{times}")
+    named = named_sizes(moment.request.failed.shape, case.capture.surroundings) if moment.request else ()
+    own = next((each for each in named if each.meaning in (Meaning.IMAGE, Meaning.LENGTH)), None)
+    if own and own.name:
+        what += f" (`{own.name}`, {own.line.place}: {own.stated} -> {own.stated // times})"
     fits = "so no batch is small enough" if one > room else "and gradients come on top"
     return Remedy(
         f"train on {what}, with sides {part} as long ({format_shape(sides)} -> {format_shape(shorter)} here),"

@@ -83,9 +83,12 @@ def check(case: Case) -> Iterator[Finding]:
                 one_after_the_other(failed.tensor_bytes, turns),
             ),
             moment=index,
+            rules_out=_OF_NO_JACOBIAN,
         )
 
 
+_OF_NO_JACOBIAN = ("part-of-positions", "smaller-vocabulary", "sampled-loss", "sparse-labels-alone")
+"""What a large last side of a gradient is no sign of."""
 _MAPS = regex(r"\bvectorized_map\(\s*(?P<function>[\w.]{1,60})")
 
 

@@ -46,6 +46,12 @@ _FEWER = Remedy(
 )
 
 
+_BEFORE_THE_GATHER = Remedy(
+    "apply the layer to the nodes before their rows are gathered: a Dense layer of joined rows is the sum of"
+    " one of each part, so no joined rows of all edges are made (its activation comes after the sum)",
+    "m = act(tf.gather(a(h), src) + tf.gather(b(h), dst) + c(edges))   # a, b, c: Dense layers",
+    slug="project-before-gather",
+)
 _FEW_GRAPHS = Remedy(
     "put fewer graphs into a batch, a few at first: their edges and nodes become the rows of one large graph",
     slug="smaller-graph-batch",
@@ -86,8 +92,15 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             remedies=tuple(_remedies(case, graph, explained, of_edges, several=several is not None)),
             moment=index,
-            rules_out=("constant-shapes", "large-tensors-first", "smaller-batch", "batch-for-the-block"),
+            rules_out=_OF_NO_GRAPH,
         )
+
+
+_OF_NO_GRAPH = (
+    *("constant-shapes", "large-tensors-first", "smaller-batch", "batch-for-the-block"),
+    *("lower-setting", "lower-constant"),
+)
+"""What a graph has none of, and the width of its features, which this rule names last."""
 
 
 def _remedies(
@@ -103,6 +116,8 @@ def _remedies(
         yield from _of_edges(need, of_edges)
     if not several:
         yield SAMPLE
+    if not graph.likely and _of_both_ends(case):
+        yield _BEFORE_THE_GATHER
     if not graph.likely:
         yield from _in_pieces(of_edges is True)
 

@@ -125,13 +125,13 @@ def _batch_before_images(case: Case, actions: list[Action], tried: frozenset[str
     return [fewer, *(each for each in actions if each is not fewer)]
 
 
-_OF_SIDES = ("smaller-input", "shorter-sequences", "lower-setting", "lower-constant")
-_A_SETTING = regex(r"(?i)\A(?:lower|halve) `")
+_OF_SIDES = ("smaller-input", "shorter-sequences", "lower-setting", "lower-constant", "attention-later")
+_A_SETTING = regex(r"(?i)\A(?:(?:lower|halve) `|take [^`]{1,30} out of `)")
 
 
 def _sides_before_a_few(case: Case, actions: list[Action]) -> list[Action]:
     """The same with smaller samples first, by a setting of the program, where by the guess of what is to come
-    not even a batch of one fits.
+    not even a batch of one fits; a smaller batch goes with it.
     """
     if not actions or not case.moments or actions[0].remedy.slug != "smaller-batch":
         return actions
@@ -139,11 +139,18 @@ def _sides_before_a_few(case: Case, actions: list[Action]) -> list[Action]:
     bound = batch_bound(case, case.moments[0])
     if not batch or bound is None or not bound.leaves_none(batch):
         return actions
-    smaller = next(
-        (each for each in actions if each.remedy.slug in _OF_SIDES and _A_SETTING.match(each.remedy.text)),
-        None,
+    sides = (each for each in actions if each.remedy.slug in _OF_SIDES and _A_SETTING.match(each.remedy.text))
+    smaller = next(sides, None)
+    if smaller is None:
+        return actions
+    first = bound.start(batch)
+    too = (
+        f"; and the batch with it, {batch} -> {first}: by a guess neither is enough alone"
+        if batch > 1
+        else ""
     )
-    return [smaller, *(each for each in actions if each is not smaller)] if smaller else actions
+    both = Action(replace(smaller.remedy, text=f"{smaller.remedy.text}{too}"), smaller.rules)
+    return [both, *(each for each in actions if each is not smaller)]
 
 
 def _said_first(ours: list[Finding]) -> list[Finding]:

@@ -561,6 +561,8 @@ TABLE: dict[str, Applicability] = {
     "read-the-analysis": _ANYWHERE,
     "growth-on-a-board": Applicability(_TENSORFLOW, done="allow_growth=True"),
     "smaller-replay": _ANYWHERE,
+    "project-before-gather": _TENSORFLOW_CODE,
+    "write-less": _TENSORFLOW_CODE,
     "fewer-repetitions": _ANYWHERE,
     "fewer-rows-at-once": _ANYWHERE,
     "one-repetition-at-a-time": Applicability(_TENSORFLOW, session=False),

@@ -37,7 +37,7 @@ from tfmemlens.model.finding import Basis, Certainty, Remedy
 from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.patterns import regex
-from tfmemlens.units import human, round_up
+from tfmemlens.units import GIB, human, round_up
 from tfmemlens.values import replace
 
 Advice = Callable[[str, int], MadeByLine | None]
@@ -280,10 +280,14 @@ def computed_in_all(case: Case, moment: Moment, need: int | None, advice: Advice
     samples = first.array.shape[0] if first.array.shape else 1
     common = samples > 1 and (second is None or second.array.shape[:1] == (samples,))
     fewer = (replace(FEWER_SAMPLES, text=FEWER_SAMPLES.text.format(f"{samples:,}")),) if common else ()
-    remedies = (*fewer, *_remedies([first], need, 1, followed, advice))
+    rest = tuple(_remedies([first], need, 1, followed, advice))
+    alone = bool(common and need // samples > _BEYOND_A_DEVICE)  # one sample is too much by itself
+    remedies = (*rest[:1], *fewer, *rest[1:]) if alone and rest else (*fewer, *rest)
     return MadeByLine(what, remedies, Basis.SHAPE, first.line, shape=first.array.shape)
 
 
+_BEYOND_A_DEVICE = 64 * GIB
+"""What hardly any device has room for beside all else."""
 _NO_COPY, _LEAST_PART = 0.95, 0.01
 """Up to what part of the largest an array is none of its copies; of what part of the request it is told."""
 

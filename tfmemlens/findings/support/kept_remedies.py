@@ -47,7 +47,7 @@ def instead(case: Case, moment: Moment, keeping: Kept, turns: int | None) -> Ite
             f"keep fewer entries in `{keeping.container}` than {keeping.most:,}{needs}, and frames as NumPy"
             " arrays of uint8, a quarter of float32 (on the CPU a plain np.asarray shares the tensor's own"
             " memory)",
-            f"{keeping.container}.append(...)   # (255 * frame.numpy()).astype(np.uint8); back when sampled",
+            f"{keeping.container}.append(np.array(255 * frame, np.uint8))   # / 255 again when it is sampled",
             slug="smaller-replay",
         )
         return
@@ -55,7 +55,7 @@ def instead(case: Case, moment: Moment, keeping: Kept, turns: int | None) -> Ite
         yield Remedy(
             f"keep the entries of `{keeping.container}` on the host, as NumPy arrays of a small type (uint8"
             f" for frames){needs}; copy only what is sampled to the device",
-            f"{keeping.container}.append(...)   # np.asarray(frame, np.uint8), not an array of the device",
+            f"{keeping.container}.append(np.asarray(frame, np.uint8))   # no array of the device",
             slug="keep-on-host",
         )
         return

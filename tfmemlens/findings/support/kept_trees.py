@@ -10,6 +10,7 @@ import ast
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
+from tfmemlens.findings.support.program_lines import code_lines, settings_by_name
 from tfmemlens.findings.support.stated_weights import stated_weights
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.line import Line
@@ -297,8 +298,28 @@ class _Code:
             node.name for node, _ in nodes if isinstance(node, ast.FunctionDef) and _returns_of_host(node)
         )
         """Functions of the text that return nothing of a device."""
+        self.functions = [node for node, _ in nodes if isinstance(node, ast.FunctionDef)]
+        self.classes = [node for node, _ in nodes if isinstance(node, ast.ClassDef)]
+        self.made: dict[str, list[ast.Call]] = {}
+        """Calls by the name of what is called."""
+        for node, _ in nodes:
+            if isinstance(node, ast.Call):
+                self.made.setdefault(_called(node), []).append(node)
+        self._settings: dict[str, int] | None = None
         self.calls = {ast.unparse(node.func) for node, _ in nodes if isinstance(node, ast.Call)}
         self.remarks = [line.text for each in self.statements for line in each.lines if "#" in line.text]
+
+    def owner_of(self, function: ast.FunctionDef) -> str | None:
+        """The class whose method it is, where that makes its objects."""
+        own = (each.name for each in self.classes if function in each.body and function.name == "__init__")
+        return next(own, None)
+
+    def settings(self, told: Surroundings) -> dict[str, int]:
+        """Whole numbers of the program by their names."""
+        if self._settings is None:
+            named = settings_by_name(code_lines(told))
+            self._settings = {name: number for name, (number, _) in named.items()}
+        return self._settings
 
 
 class _Names:
@@ -320,6 +341,8 @@ class _Names:
             return nothing
         if isinstance(node, ast.Assign) and not grows and not self._is_dict(name):
             return nothing
+        if isinstance(node, ast.Expr) and self._is_own_object(name):
+            return nothing  # its class's own method says what it adds to
         size, shape = self._size(value, line)
         return Kept(
             name,
@@ -351,6 +374,12 @@ class _Names:
                 if isinstance(part, ast.Name):
                     yield from (line for _, line in self._values(part.id))
 
+    def _is_own_object(self, name: str) -> bool:
+        """Whether a name is an object of a class of the text's."""
+        own = {each.name for each in self.code.classes}
+        made = [value for value, _ in self._values(name) if isinstance(value, ast.Call)]
+        return bool(made) and all(_called(value) in own for value in made)
+
     def _is_dict(self, name: str) -> bool:
         """Whether a name is a dict that the text makes empty."""
         made = [ast.unparse(value) for value, _ in self._values(name)]
@@ -362,9 +391,40 @@ class _Names:
     def _most(self, name: str) -> int | None:
         for value, _ in self._values(name):
             for word in value.keywords if isinstance(value, ast.Call) else ():
-                if word.arg == "maxlen" and isinstance(word.value, ast.Constant):
-                    return word.value.value if isinstance(word.value.value, int) else None
+                if word.arg == "maxlen":
+                    return self._whole_number(word.value, value)
         return None
+
+    def _whole_number(self, node: ast.expr, within: ast.AST) -> int | None:
+        """A number, a setting's, or the largest that a parameter of the function around it may have."""
+        if isinstance(node, ast.Constant):
+            return node.value if isinstance(node.value, int) else None
+        name = ast.unparse(node).rpartition(".")[2]
+        if name in self.code.settings(self.told):
+            return self.code.settings(self.told)[name]
+        around = [each for each in self.code.functions if any(node is within for node in ast.walk(each))]
+        return max(self._given(around[-1], name), default=None) if around else None
+
+    def _given(self, function: ast.FunctionDef, name: str) -> Iterator[int]:
+        """What a parameter has by default, and what calls of the function or of its class give it."""
+        positional = [each.arg for each in (*function.args.posonlyargs, *function.args.args)]
+        if name not in positional:
+            return
+        at = positional.index(name)
+        defaults = function.args.defaults
+        if (back := at - len(positional) + len(defaults)) >= 0:
+            yield from self._known(defaults[back])
+        for call in self.code.made.get(self.code.owner_of(function) or function.name, ()):
+            place = at - (positional[0] == "self")
+            given = [each.value for each in call.keywords if each.arg == name] or call.args[place : place + 1]
+            for each in given:
+                yield from self._known(each)
+
+    def _known(self, node: ast.expr) -> Iterator[int]:
+        if isinstance(node, ast.Constant) and isinstance(node.value, int):
+            yield node.value
+        elif (name := ast.unparse(node).rpartition(".")[2]) in self.code.settings(self.told):
+            yield self.code.settings(self.told)[name]
 
     def _turns_of_a_call(self, name: str, loops: Sequence[_Loop]) -> int | None:
         """How often loops of known length add to a list that the function or the loop around them makes, and

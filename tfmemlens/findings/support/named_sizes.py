@@ -21,6 +21,8 @@ _LEAST = 16
 """Smaller sizes are met by chance, but for a first dimension that is as many as the stated batch."""
 _LEAST_SIDE = 192
 """The shortest side of an image whose halves are looked for."""
+_LEAST_SIDE_OF_A_VOLUME = 32
+"""The same of volumes, which are small, and have three sides that are halved alike."""
 _HALVINGS = 5
 _OF_A_MESSAGE = regex(
     r"shape\s?\[|when allocating|trying to allocate|\bTensor\(shape="
@@ -227,7 +229,7 @@ def _named(
     if size < _LEAST:
         return next((each for each in exact if each.meaning is Meaning.BATCH), None)
     named = [each for each in exact if each.name]
-    halved = [each for at, each in _halved(axis, size, stated) if at == power]
+    halved = [each for at, each in _halved(axis, size, stated, _is_volume(shape)) if at == power]
     fitting = named or exact or [each for each in halved if _may_stand(each, len(shape))]
     meanings = {each.meaning for each in fitting}
     if axis == 0 and Meaning.BATCH in meanings:
@@ -288,18 +290,30 @@ def _common_power(shape: Sequence[int | None], stated: Sequence[StatedSize]) -> 
     sizes = [size for size in shape[1:] if size and size >= _LEAST]
     if any(each.meaning is Meaning.IMAGE for size in sizes for each in _exact(1, size, stated, len(shape))):
         return 0
-    fitting = Counter(at for size in sizes for at in {power for power, _ in _halved(1, size, stated)})
+    volume = _is_volume(shape)
+    fitting = Counter(at for size in sizes for at in {power for power, _ in _halved(1, size, stated, volume)})
     power = max(fitting, key=lambda power: (fitting[power], -power), default=0)
     return power if fitting[power] > 1 else 0
 
 
-def _halved(axis: int, size: int, stated: Sequence[StatedSize]) -> Iterator[tuple[int, NamedSize]]:
+def _is_volume(shape: Sequence[int | None]) -> bool:
+    """Whether it is a map of a volume, of three equal sides."""
+    return len(shape) == _RANK_OF_A_VOLUME and len(set(shape[1:4])) == 1
+
+
+_RANK_OF_A_VOLUME = 5
+
+
+def _halved(
+    axis: int, size: int, stated: Sequence[StatedSize], volume: bool
+) -> Iterator[tuple[int, NamedSize]]:
     """Sides of an image that strides made smaller, each with how often: to the half, rounded up or down."""
+    least = _LEAST_SIDE_OF_A_VOLUME if volume else _LEAST_SIDE
     for each in stated:
         if not (_is_image(each) or (len(each.sizes) == 1 and meaning_of(each.name) is Meaning.IMAGE)):
             continue
         for side in each.sizes:
-            if side < _LEAST_SIDE:
+            if side < least:
                 continue
             for power in range(1, _HALVINGS + 1):
                 if size in (side >> power, -(-side >> power)):

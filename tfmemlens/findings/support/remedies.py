@@ -17,6 +17,7 @@ from tfmemlens.findings.support.own_constant import own_batch
 from tfmemlens.findings.support.phase import is_jacobian, of_other_data
 from tfmemlens.findings.support.predicted import of_predicted, predicted_below
 from tfmemlens.findings.support.program_lines import (
+    batch_by_name,
     code_lines,
     name_of_batch,
     numbers_by_name,
@@ -770,6 +771,8 @@ def _batch_of_program(case: Case, request: Request) -> int | None:
         return None
     stated = numbers_by_name(code_lines(case.capture.surroundings))
     batches = {number for name, (number, _) in stated.items() if _NAMES_A_BATCH.search(name)}
+    if shape[0] == batch_by_name(case.capture.surroundings):
+        return shape[0]
     if shape[0] in batches or len(batches) != 1:
         return shape[0] if shape[0] in batches else None
     only = batches.pop()

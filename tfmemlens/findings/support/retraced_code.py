@@ -32,6 +32,8 @@ class Retraced:
     """
     array: tuple[str, Line] | None = None
     """The name from outside that its code makes a tensor of, and where."""
+    other_shapes: bool = False
+    """Whether it is given something besides, which may have another shape at each call."""
 
 
 def retraced(program: Program, name: str) -> Retraced | None:
@@ -46,7 +48,9 @@ def retraced(program: Program, name: str) -> Retraced | None:
     statement, node = functions[0]
     number = _number(program, node)
     shape = None if number or _is_relaxed(node) else _of_each_turn(program, node)
-    return Retraced(statement.line_of(node), number, shape, _array(statement, node))
+    given = [each for each in node.args.args if each.arg != "self"]
+    others = number is not None and len(given) > 1 and not _is_relaxed(node)
+    return Retraced(statement.line_of(node), number, shape, _array(statement, node), others)
 
 
 def given_numbers(program: Program) -> Iterator[tuple[str, Line, dict[str, str], Line]]:
