@@ -297,14 +297,16 @@ def _signature(code: Retraced | None) -> Remedy:
     if code is None or code.number is None:
         return _SIGNATURE
     argument, given, line = code.number
-    others, beside = "", ""
+    others, called = "", f"{argument}=tf.constant({given})   # tf.cast({argument}, tf.float32) inside"
     if code.other_shapes:
         others = "; and let its arrays have sides of any length, where theirs differ from call to call, too"
-        beside = "@tf.function(reduce_retracing=True)   # up to 2.8: experimental_relax_shapes\n"
+        called = (
+            f"@tf.function(reduce_retracing=True)   # and, where it is called: {argument}=tf.constant(...)"
+        )
     return Remedy(
         f"give `{argument}` a tensor ({line.place}): each new Python number is traced anew, a tensor is not;"
         f" cast it where it meets floats{others}",
-        f"{beside}{argument}=tf.constant({given})   # tf.cast({argument}, tf.float32) inside",
+        called,
         slug="one-signature",
     )
 
