@@ -182,3 +182,59 @@ def test_a_pool_that_is_smaller_than_the_request_never_got_the_device(
     page = explained(BINNED.format(whole=whole, used=used, free=whole - used))
     assert ("the whole pool has 68.74 MiB, of which 1.2 KiB were in use" in page.verdict) is others
     assert (page.actions[0].remedy.slug == "see-device-users") is others
+
+
+WHY = ("A report\n{oom}\n{heading}\n{item}\n\nmore words of another kind\n").replace(
+    "{oom}", ARENA.format(1 << 34).splitlines()[0]
+)
+
+
+@pytest.mark.parametrize(
+    ("heading", "item", "told"),
+    [
+        (
+            "## Root Causes",
+            "1. **GPU contention**: both clients use the same GPU",
+            "both clients use the same GPU",
+        ),
+        (
+            "**Root cause**",
+            "All windows go through the model in one call.",
+            "All windows go through the model",
+        ),
+        ("### Why it fails", "- the cache is made for the longest prompt", "made for the longest prompt"),
+        ("## Root Cause", "Date: 2026-06-18 Device: RTX 5090", None),
+        ("## Causes of delay and other things", "Each step waits for the loader thread.", None),
+        ("## Setup", "Each step waits for the loader thread.", None),
+    ],
+)
+def test_what_stands_below_a_heading_that_announces_the_cause(
+    heading: str, item: str, told: str | None
+) -> None:
+    verdict = explained(WHY.format(heading=heading, item=item)).verdict
+    assert ("names the cause" in verdict) is bool(told)
+    assert told is None or told in verdict
+
+
+FOUND = (
+    "pciBusID: 0001:00:00.0 name: Tesla T4 computeCapability: 7.5\n"
+    "coreClock: 1.59GHz coreCount: 40 deviceMemorySize: 15.75GiB deviceMemoryBandwidth: 298.08GiB/s\n"
+    "Created TensorFlow device (/job:localhost/replica:0/task:0/device:GPU:0 with {limit} MB memory) ->"
+    " physical GPU (device: 0, name: Tesla T4, pci bus id: {bus}, compute capability: 7.5)\n"
+    "E cuda_driver.cc:775] failed to allocate 2.00G (2147483648 bytes) from device:"
+    " CUDA_ERROR_OUT_OF_MEMORY\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("limit", "bus", "told"),
+    [
+        (8776, "0001:00:00.0", "got only 8.57 GiB of this GPU's 15.75 GiB"),
+        (14250, "0001:00:00.0", None),
+        (8776, "0002:00:00.0", None),  # another one's size
+    ],
+)
+def test_how_much_of_a_gpu_tensorflow_got(limit: int, bus: str, told: str | None) -> None:
+    verdict = explained(FOUND.format(limit=limit, bus=bus)).verdict
+    assert ("got only" in verdict) is bool(told)
+    assert told is None or told in verdict

@@ -480,8 +480,9 @@ _OF_NO_GPU = 256 * MIB
 def _small_share(
     device: DeviceInfo, settings: Mapping[str, str], stated: tuple[int, str] | None = None
 ) -> tuple[int, Evidence] | None:
-    """TensorFlow got little of the device when it made it: less than 40 % of what the log, another line or
-    the GPU's name says it has, or next to nothing of one whose size is not known, and no setting says so.
+    """TensorFlow got little of the device when it made it: less than 70 % of what the log says that it has,
+    less than 40 % of what another line or the GPU's name says, or next to nothing of one whose size is not
+    known, and no setting says so.
     """
     if device.limit is None or "per_process_gpu_memory_fraction" in settings or "memory_limit" in settings:
         return None
@@ -496,12 +497,18 @@ def _small_share(
             " started",
             device.line,
         )
-    if not 0 < got < 0.4 * whole:
+    part = _PART_OF_KNOWN if device.total else _PART_BY_NAME
+    if not 0 < got < part * whole:
         return None
+    limits = ", unless the program sets a limit" if got >= _PART_BY_NAME * whole else ""
     has = human(whole) if device.total or stated else f"{whole // GIB} GiB or more"
     name, free = f" ({device.model})" if device.model else "", stated[1] if stated else ""
     return whole - got, Evidence(
         f"TensorFlow got only {human(got)} of this GPU's {has}{name}: the rest was taken before it"
-        f" started{free}",
+        f" started{free}{limits}",
         device.line,
     )
+
+
+_PART_OF_KNOWN, _PART_BY_NAME = 0.7, 0.4
+"""Of a GPU that nobody else uses TensorFlow gets nine tenths."""

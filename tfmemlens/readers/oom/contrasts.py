@@ -466,6 +466,18 @@ _HEADS_A_CURE = regex(
     r"|resolution)s?(?: \(\w[\w ]{1,30}\))?\W{0,4}\Z"
 )
 """A heading with nothing else in its line: `## Workaround`."""
+_HEADS_A_CAUSE = regex(
+    r"(?i)\A(?:#{1,6} |\*\*|\W{0,3}(?=root))[^\n]{0,40}?"
+    r"\b(?:root[- ]causes?|causes?|diagnosis|what went wrong"
+    r"|why (?:it|this) (?:happens|happened|fails|failed))\b[^\w\n]{0,3}(?:\([^()\n]{1,30}\))?\W{0,4}\Z"
+)
+"""A heading that announces why: `## Root Causes`."""
+_ITEM = regex(
+    r"\A\s*(?:[-*+•]|\d{1,2}[.)])?\s*(?!\W{0,4}(?:date|author|status|updated|device|version|file)s?\b)"
+    r"(?P<said>\S[^\n]{12,400})\Z",
+    re.IGNORECASE,
+)
+"""What stands below it, a sentence or the first of a list, and none of a report's own data."""
 _SETS = regex(
     r"\A[\s$`>]*(?:export |set |setx |env |%env )?[A-Z][A-Z0-9_]{3,60} ?= ?\S+\s*`?\Z"
     r"|\A[\s$`>]*os\.environ\["
@@ -502,6 +514,8 @@ class ContrastCollector:
         """The last line of code, which a short `that solved it` is about."""
         self._above: Line | None = None
         """The same, of those that are code alone, which `if I remove it` is about."""
+        self._why = 0
+        """The number of a heading that announces a cause."""
         self._read = self._number = self._asked = self._cure = 0
         """The last is the number of a heading that announces what helps."""
         self._comparisons = Comparisons()
@@ -515,6 +529,15 @@ class ContrastCollector:
         elif self._cure and text.strip() and not _FENCE.match(text):
             self._quote(ENDED_BY, line.number - self._cure <= _ABOVE and _SETS.match(text), text, line)
             self._cure = 0
+        if line.number != _TITLE and _HEADS_A_CAUSE.match(text):
+            self._why = line.number
+        elif self._why and text.strip() and not _FENCE.match(text):
+            item = _ITEM.match(text)
+            if line.number - self._why <= _ABOVE and item and not _CODE.search(text):
+                self._forget(CAUSED_BY, _TITLE)
+                said = item["said"].replace("**", "").strip()
+                self._quote(CAUSED_BY, said, said, line)
+            self._why = 0
         if _CODE.search(text):
             self._code = line
             if not _PROSE.search(text):

@@ -59,6 +59,7 @@ from tfmemlens.readers.oom.values_tried import ValuesTried
 from tfmemlens.readers.oom.versions import Releases
 from tfmemlens.readers.oom.xla_metrics import XlaMetrics
 from tfmemlens.units import MIB, Size, parse_size
+from tfmemlens.values import replace
 
 CREATED = LineRule(
     rf"Creat(?:ed|ing) (?:TensorFlow )?device \(?(?P<device>{DEVICE}|/\w+:\d+)\)?(?: with (?P<mb>\d+) MB"
@@ -81,6 +82,17 @@ OLD_MEMORY = LineRule(
     "Total memory: 11.17GiB",
     needs=" memory: ",
 )
+FOUND = LineRule(
+    r"\bpciBusID: (?P<bus>[\w:.]{1,30}) name: ",
+    "pciBusID: 0001:00:00.0 name: Tesla T4 computeCapability: 7.5",
+    needs="pciBusID",
+)
+FOUND_SIZE = LineRule(
+    rf"\bdeviceMemorySize: (?P<size>{SIZE})",
+    "coreClock: 1.59GHz coreCount: 40 deviceMemorySize: 15.75GiB deviceMemoryBandwidth: 298.08GiB/s",
+    needs="deviceMemorySize",
+)
+"""How TensorFlow 2.1 to 2.5 tells what a GPU has, in two lines."""
 EPOCH = LineRule(
     r"\bEpoch[ :#]*(?P<step>\d+)(?:/\d+)?|\A\s*epoch[ :#]{1,3}(?P<lower>\d+)/\d+",
     "Epoch 3/10",
@@ -260,7 +272,7 @@ def _says(line: Line) -> int:
 
 
 _OFFERED = RuleTable.of(
-    CREATED, MEMORY, OLD_MEMORY, LARGE, *STARTUP.values(), KERNEL_DIED, CRASH, CPP_FRAME,
+    CREATED, MEMORY, OLD_MEMORY, FOUND, FOUND_SIZE, LARGE, *STARTUP.values(), KERNEL_DIED, CRASH, CPP_FRAME,
     PARAMETERS, VERSION, EPOCH, STEP,
 )  # fmt: skip
 _SECTION = regex(r"\s*([A-Za-z]+):\s*")
@@ -290,6 +302,9 @@ class SurroundingsCollector:
     def __init__(self) -> None:
         self.devices: dict[str, DeviceInfo] = {}
         self.free: list[tuple[Size, Size, Line]] = []
+        self._bus = ""
+        self._found: dict[str, Size] = {}
+        """By the bus of a GPU what it has."""
         self.steps: list[tuple[int, Line]] = []
         self.parameters: tuple[int, Line] | None = None
         self.settings: list[tuple[str, str, Line]] = []
@@ -504,6 +519,12 @@ class SurroundingsCollector:
         if match := MEMORY.search(text):
             self.free.append((parse_size(match["total"]), parse_size(match["free"]), line))
             return True
+        if match := FOUND.search(text):
+            self._bus = match["bus"]
+            return True
+        if match := FOUND_SIZE.search(text):
+            self._found[self._bus] = parse_size(match["size"])
+            return True
         if match := OLD_MEMORY.search(text):
             size = parse_size(match["size"])
             if match["what"] == "Total":
@@ -588,7 +609,10 @@ class SurroundingsCollector:
     def value(self, soft: list[tuple[Size, str, Line]], ranks: tuple[str, ...]) -> Surroundings:
         """All of it as a value."""
         self._end_comment()
-        devices = list(self.devices.values())
+        devices = [
+            replace(each, total=each.total or self._found.get(each.bus or ""))
+            for each in self.devices.values()
+        ]
         for index, (total, free, line) in enumerate(self.free):
             if index < len(devices):
                 known = devices[index]
