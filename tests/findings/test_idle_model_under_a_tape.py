@@ -101,6 +101,20 @@ def test_it_is_called_outside_where_its_call_failed(tmp_path: Path, line: str, f
     assert "outside-the-tape" in [each.remedy.slug for each in found.actions[: 1 if first else 3]]
 
 
+@pytest.mark.parametrize(("sides", "told"), [(64, True), (32, False)])
+def test_what_it_made_is_larger_than_what_failed_below_it(tmp_path: Path, sides: int, told: bool) -> None:
+    """Of a request below a MiB nobody can tell."""
+    code = of_step()
+    (tmp_path / "run.py").write_text(code)
+    line = "loss = f(pupil(x), soft)"
+    number = next(at for at, text in enumerate(code.split("\n"), 1) if text.strip() == line)
+    frame = f'Traceback (most recent call last):\n  File "run.py", line {number}, in step\n    {line}\n'
+    full = dump_by_size(4 * sides * sides * 64, 380, (22, 12 * MIB), (8, MIB), allocator=HOST)
+    log = tmp_path / "log.txt"
+    log.write_text(full + frame + oom(f"4,{sides},{sides},16", "Conv2D", on=CPU, by=HOST))
+    assert ("22 blocks that are larger than what failed" in pipeline.explain(log).verdict) is told
+
+
 def test_a_graph_keeps_only_what_its_gradient_needs(tmp_path: Path) -> None:
     code = of_step()
     (tmp_path / "run.py").write_text(code)

@@ -16,6 +16,7 @@ HOST = "bfc_cpu_allocator_for_gpu"
 DROPOUT = """
 import tensorflow as tf
 SHOPS = 128
+HOURS = 336
 DRAWS = 100
 def bands(net, x, draws):
     many = {call}
@@ -64,6 +65,7 @@ def explained(folder: Path, code: str, shape: str = "12800,336,64") -> Report:
         ("tf.repeat(x, draws)", "12800,336,64", False),  # flat
         ("tf.tile(x, [1, 1, draws])", "12800,336,64", False),
         ("tf.concat([x] * draws, axis=-1)", "12800,336,64", False),
+        ("tf.repeat(x, draws, axis=0)", "4300800,64", True),  # and the positions of each in one axis
         ("tf.repeat(x, draws, axis=0)", "6400,336,64", False),  # of rows that no setting has
         ("tf.repeat(x, draws, axis=0)", "128,336,64", False),  # the rows themselves
         ("tf.repeat(x, draws, axis=0)", "12800", False),
@@ -71,7 +73,8 @@ def explained(folder: Path, code: str, shape: str = "12800,336,64") -> Report:
 )
 def test_who_repeats_the_rows(tmp_path: Path, call: str, shape: str, said: bool) -> None:
     verdict = explained(tmp_path, DROPOUT.format(call=call), shape).verdict
-    assert ("makes 128 rows (`SHOPS`) into 12,800: `DRAWS` is 100" in verdict) is said
+    assert ("makes 128 rows (`SHOPS`) into 12,800" in verdict and "`DRAWS` is 100" in verdict) is said
+    assert (", of 336 positions each" in verdict) is (shape == "4300800,64")
 
 
 def test_one_repetition_after_the_other_where_no_gradient_is_taken(tmp_path: Path) -> None:

@@ -67,3 +67,37 @@ def test_a_session_that_runs_what_the_optimizer_gave_trains(
     log.write_text(full + frames + oom("16,1024,1024", "enc/add", on=CPU, by=HOST))
     case = pipeline.explain(log).case
     assert situation(case, case.moments[0]).training is training
+
+
+OF_A_CLASS = """
+import tensorflow as tf
+class Net:
+    def __init__(self, x):
+        self.loss = net(x)
+        self.train_op = tf.train.AdamOptimizer(0.1).apply_gradients(clipped(self.loss))
+m = Net(x)
+with tf.Session() as sess:
+    sess.run(tf.global_variables_initializer())
+    sess.run([{run}],
+             {{x: 1}})
+"""
+
+
+@pytest.mark.parametrize(
+    ("run", "training"),
+    [("m.loss, m.train_op", True), ("m.loss", None), ("m.train_op], {x: 2}); sess.run([m.loss", None)],
+)
+def test_a_program_that_runs_nothing_but_updates_trains(
+    tmp_path: Path, run: str, training: bool | None
+) -> None:
+    (tmp_path / "run.py").write_text(OF_A_CLASS.format(run=run))
+    log = tmp_path / "log.txt"
+    frames = (
+        'Traceback (most recent call last):\n  File "run.py", line 11, in <module>\n    {x: 1})\n'
+        '  File "/site-packages/tensorflow_core/python/client/session.py", line 956, in run\n'
+        "    run_metadata_ptr)\n"
+    )
+    full = dump_by_size(64 * MIB, 700, (3, 225 * MIB), allocator=HOST)
+    log.write_text(full + frames + oom("16,1024,1024", "enc/add", on=CPU, by=HOST))
+    case = pipeline.explain(log).case
+    assert situation(case, case.moments[0]).training is training

@@ -134,3 +134,65 @@ def test_a_container_of_four_holds_no_thousands_of_blocks(tmp_path: Path) -> Non
     full = dump_by_size(70 * 400 * 256 * 4, 400, (3152, 112_896), (1, 60 * MIB), allocator=HOST)
     log.write_text(full + frames + oom("70,400,256", "online/conv2d", on=CPU, by=HOST))
     assert "`self.data` (line 12 of run.py)" in pipeline.explain(log).verdict
+
+
+REPORT = """
+import tensorflow as tf
+class Report:
+    def __init__(self):
+        self.items = []
+    def update(self, loss, **kw):
+        self.items.append(kw)
+report = Report()
+for step in range(150):
+    loss, logits = train(step)
+    report.update(loss, logits=logits)
+    print("step", step)
+"""
+
+
+@pytest.mark.parametrize(("steps", "blocks", "told"), [(30, 14, True), (3, 14, False), (30, 6, False)])
+def test_what_each_step_leaves_stands_before_a_large_block(
+    tmp_path: Path, steps: int, blocks: int, told: bool
+) -> None:
+    (tmp_path / "run.py").write_text(REPORT)
+    log = tmp_path / "log.txt"
+    went = "".join(f"step {at}\n" for at in range(steps))
+    frames = (
+        'Traceback (most recent call last):\n  File "run.py", line 10, in <module>\n'
+        "    loss, logits = train(step)\n"
+    )
+    full = dump_by_size(2_557_440, 430, (1, 256 * MIB), (blocks, 10_240_000), (1, 30 * MIB), allocator=HOST)
+    log.write_text(went + full + frames + oom("320,8,1,999", "loss/exp", dtype="bool", on=CPU, by=HOST))
+    verdict = pipeline.explain(log).verdict
+    assert (f"most likely these are the {blocks} blocks of 9.77 MiB" in verdict) is told
+
+
+PIPELINE = """
+import os
+import tensorflow as tf
+BUFFER = int(os.environ.get("SHUFFLE", {size}))
+train = (tf.data.Dataset.range(20000)
+         .map(load)
+         .shuffle(BUFFER)
+         .batch(8))
+net.fit(train)
+"""
+OF_THE_MAP = (
+    "{{function_node __inference_Dataset_map_lambda_36}} OOM when allocating tensor with shape[1,320,320,3]"
+    " and type float on /job:localhost/replica:0/task:0/device:CPU:0 by allocator bfc_cpu_allocator_for_gpu\n"
+    "\t [[{{node resize/ResizeBilinear}}]] [Op:IteratorGetNext]\n"
+)
+
+
+@pytest.mark.parametrize(("size", "told"), [(4000, True), (16, False)])
+def test_a_buffer_whose_size_a_name_tells(tmp_path: Path, size: int, told: bool) -> None:
+    (tmp_path / "run.py").write_text(PIPELINE.format(size=size))
+    log = tmp_path / "log.txt"
+    frames = (
+        'Traceback (most recent call last):\n  File "run.py", line 9, in <module>\n    net.fit(train)\n'
+        "tensorflow.python.framework.errors_impl.ResourceExhaustedError: "
+    )
+    full = dump_by_size(1_228_800, 500, (160, 1_228_800), (99, 1_769_216), (51, 1_769_472), allocator=HOST)
+    log.write_text(full + frames + OF_THE_MAP)
+    assert ("shuffle(BUFFER), line 7 of run.py" in pipeline.explain(log).verdict) is told

@@ -914,13 +914,21 @@ _MESSAGE = regex(
 _PROCESS = regex(r"[Pp]rocess (?P<pid>\d{1,9}) has (?P<size>[\d.]+ [KMG]iB) memory in use")
 
 
+_ALLOCATED_BY_IT = regex(r"[Oo]f the allocated memory (?P<size>[\d.]+ [KMG]iB) is allocated by PyTorch")
+_OF_ITSELF = 0.7
+"""Of what a process holds: the rest are PyTorch's reserve, CUDA's context and its libraries."""
+
+
 def _holders(case: Case, line: Line) -> Iterator[Remedy]:
     """Other processes on the same GPU, which PyTorch names in its message. Where the program uses JAX as
     well, the one that is named may be itself.
     """
     if case.capture.surroundings.shows("using JAX"):
         return
+    own = _ALLOCATED_BY_IT.search(line.text)
     for match in list(re.finditer(_PROCESS.pattern, line.text))[:2]:
+        if own and parse_size(own["size"]).high >= _OF_ITSELF * parse_size(match["size"]).low:
+            continue  # in a container PyTorch does not know its own number
         if framework_of(case) == TORCH_XLA:
             yield Remedy(
                 f"process {match['pid']} holds {match['size']}: where it is this program (in a container the"
@@ -1195,7 +1203,7 @@ def _keeps_graphs(case: Case) -> bool:
     return any(map(_APPENDS.search, code)) and not any(map(_TRAINS.search, code))
 
 
-_OF_PHYSICAL = regex(r"physicalBytes \(|maxPhysicalBytes")
+_OF_PHYSICAL = regex(r"physicalBytes (?:\(|= ?\d)|maxPhysicalBytes")
 _HEAPS = {
     _TENSTORRENT: Remedy(
         "let the device hold less: weights and activations in bfloat16, a smaller batch, shorter sequences,"

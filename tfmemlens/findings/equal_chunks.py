@@ -40,7 +40,7 @@ from tfmemlens.findings.support.kept import (
 from tfmemlens.findings.support.kept_code import kept as kept_by_loops
 from tfmemlens.findings.support.largest_layer import stacking_layer
 from tfmemlens.findings.support.many_alike import piled_up
-from tfmemlens.findings.support.program_lines import code_lines
+from tfmemlens.findings.support.program_lines import code_lines, settings_by_name
 from tfmemlens.findings.support.rows import (
     LEAST_OF_A_DEVICE,
     all_in_use,
@@ -56,7 +56,12 @@ from tfmemlens.findings.support.situation import JAX, framework_of, situation
 from tfmemlens.findings.support.watching import device_memory
 from tfmemlens.findings.support.weights import makes_first_values
 from tfmemlens.knowledge.input_queues import OF_A_QUEUE
-from tfmemlens.knowledge.kept_elements import KEEPS_ELEMENTS, call_that_keeps, kept_by
+from tfmemlens.knowledge.kept_elements import (
+    KEEPS_ELEMENTS,
+    call_that_keeps,
+    kept_by,
+    size_of_a_shuffle,
+)
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, FrontEnd, Moment, Request
@@ -188,6 +193,9 @@ def _of_any_size(case: Case, moment: Moment, request: Request) -> list[Allocatio
     if without_tape(case, request):
         kept = [row for row in table if row.count >= _MIN_COUNT and _share(moment, [row]) >= 0.01]
         return kept if _share(moment, kept) >= 0.5 else []
+    elements = _of_one_element(moment)
+    if elements and _share(moment, elements) >= 0.5 and _kept_elements(case, moment):
+        return sorted(elements, key=lambda row: -row.total_bytes)
     if _stores(case, request):
         least = _STORED
     else:
@@ -455,19 +463,43 @@ def _kept_elements(case: Case, moment: Moment) -> tuple[str, Line] | None:
     shuffle buffer that the log or the program shows, where no list and no loop explains so many chunks.
     """
     most = max((row.count for row in moment.attribution.table), default=0)
+    most = max(most, sum(row.count for row in _of_one_element(moment)))
     if not on_host(moment) or most < _MIN_CERTAIN_COUNT or (moment.request and _stores(case, moment.request)):
         return None
     if moment.request and _are_of_a_layer(moment, moment.request):
         return None
     told = case.capture.surroundings
     reported = told.pipeline_buffers[0] if told.pipeline_buffers else None
+    settings = settings_by_name(code_lines(told))
     for line in code_lines(told):
         match = KEEPS_ELEMENTS.search(line.text)
+        if match is None and (name := size_of_a_shuffle(line.text)):
+            called = call_that_keeps(line.text) or ""
+            number = settings[name][0] if name in settings else most
+            if number >= most and not (reported and called.partition("(")[0] not in reported[0]):
+                return called, line
         if match is None or (reported and kept_by(match).partition("(")[0] not in reported[0]):
             continue
         if reported or match["cache"] or int((match["buffer"] or "0").replace("_", "")) >= most:
             return kept_by(match), line
     return reported
+
+
+_A_HALF_MORE = 2.2
+"""Up to so many times what failed in a pipeline an element takes in its block: it is resized on its way, and
+BFC gives it a block of up to twice its size.
+"""
+
+
+def _of_one_element(moment: Moment) -> list[Allocation]:
+    """The blocks that may hold an element, or what it was before its last step, where a step of the input
+    pipeline failed.
+    """
+    failed = moment.request.failed if moment.request else None
+    need = moment.request.needed_bytes if moment.request else None
+    if failed is None or not failed.pipeline or not need or need < _MIN_REQUEST_BYTES:
+        return []
+    return [row for row in moment.attribution.table if need <= row.size_bytes <= _A_HALF_MORE * need]
 
 
 def _are_of_a_layer(moment: Moment, request: Request) -> bool:

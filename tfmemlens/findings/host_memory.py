@@ -784,6 +784,8 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         yield from (POD_ENDED, ROOM_FOR_THE_POD)
     elif "available RAM" in said and not (limited or in_a_notebook or only_infers(case)):
         yield _LARGER_RUNTIME
+    elif "notebook tried to allocate" in said:
+        yield _LESS_ON_KAGGLE
     elif not (limited or on_board or in_a_notebook or _of_network(moment)):
         yield Remedy(
             "check the limit of the container or job (cgroup, ulimit -v, Slurm --mem)", slug="container-limit"
@@ -874,6 +876,13 @@ _RAM_FOR_A_BUILD_ON_WSL = Remedy(
 )
 
 
+_LESS_ON_KAGGLE = Remedy(
+    "Kaggle's machines have a fixed RAM, and no setting gives a notebook more: hold less at once (files read"
+    " in parts, fewer columns and rows, float32 or 16 bits instead of float64, weights loaded in 16 bits),"
+    " and delete each step's copies before the next",
+    "import gc; del big; gc.collect()   # the session's bar of RAM shows which cell it is",
+    slug="results-in-parts",
+)
 _LARGER_RUNTIME = Remedy(
     "take a runtime with more RAM (Colab: Runtime > Change runtime type > High-RAM, which a paid plan does"
     " not switch on by itself; then disconnect and delete the old one), or a smaller model; and drop each"

@@ -19,10 +19,10 @@ from tfmemlens.findings.support.kept import under_a_tape
 from tfmemlens.findings.support.phase import runs_a_graph
 from tfmemlens.findings.support.rows import all_in_use, attributed, requests
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
-from tfmemlens.knowledge.stack_frames import user_frame
+from tfmemlens.knowledge.stack_frames import number_in, user_frame
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
-from tfmemlens.units import human
+from tfmemlens.units import MIB, human
 
 BASIS = Basis.NAME
 EXPLAINS = "blocks of outputs' sizes, also those of the model that is trained, where its call failed"
@@ -42,12 +42,14 @@ def check(case: Case) -> Iterator[Finding]:
         if found is None or not (in_it or under_a_tape(case, request)):
             continue
         kept, told = _blocks(moment, request) if in_it else (None, "")
+        if not in_it and _failed_below(request, found):
+            kept, told = _larger_blocks(moment, request)
         what = (
             f"`{found.model}` runs under the tape of {found.tape.place} ({found.call.place}), which keeps"
             f" what all its layers make, though the gradient is taken for `{found.trains}` alone{told}"
         )
         yield Finding(
-            severity=Severity.CAUSE if in_it else Severity.FACTOR,
+            severity=Severity.CAUSE if in_it or kept else Severity.FACTOR,
             headline=what,
             because=what,
             explains=kept,
@@ -62,7 +64,7 @@ def check(case: Case) -> Iterator[Finding]:
                 ),
             ),
             moment=index,
-            rules_out=("look-for-lists", "find-what-grows") if in_it else (),
+            rules_out=("look-for-lists", "find-what-grows") if in_it or kept else (),
         )
 
 
@@ -71,6 +73,28 @@ def _failed_in(request: Request, found: IdleCall) -> bool:
     lines = {frame.text.strip() for frame in request.failed.frames if user_frame(frame.place)}
     lines.add((request.failed.source_text or "").strip())
     return found.call.text.strip() in lines
+
+
+def _failed_below(request: Request, found: IdleCall) -> bool:
+    """Whether a line failed that stands below the call under the same tape, which keeps all of it by then."""
+    numbers = (number_in(frame.place, found.call.source) for frame in request.failed.frames)
+    return any(number is not None and 0 < number - found.call.number <= _NEAR for number in numbers)
+
+
+_NEAR = 20
+"""Lines below the call, within which the tape is still open."""
+
+
+def _larger_blocks(moment: Moment, request: Request) -> tuple[int | None, str]:
+    """The blocks that are larger than what failed at the trained model's first layers; none where they are a
+    small part.
+    """
+    need = request.needed_bytes or 0
+    larger = [row for row in moment.attribution.table if row.size_bytes > need]
+    size, count = sum(row.total_bytes for row in larger), sum(row.count for row in larger)
+    if need < MIB or size < _GOOD_PART * all_in_use(moment):
+        return None, ""  # blocks larger than next to nothing may be anybody's
+    return size, f"; {count} blocks that are larger than what failed ({human(size)}) are in use"
 
 
 def _blocks(moment: Moment, request: Request) -> tuple[int | None, str]:

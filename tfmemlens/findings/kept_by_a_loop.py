@@ -25,7 +25,15 @@ from tfmemlens.findings.support.kept_blocks import sized_by_blocks
 from tfmemlens.findings.support.kept_code import SMALL_BESIDE_CALLS, kept, largest
 from tfmemlens.findings.support.kept_remedies import instead
 from tfmemlens.findings.support.kills import another_program
-from tfmemlens.findings.support.rows import device_limit, holds_arrays, on_host, requests, rows
+from tfmemlens.findings.support.rows import (
+    Row,
+    all_in_use,
+    device_limit,
+    holds_arrays,
+    on_host,
+    requests,
+    rows,
+)
 from tfmemlens.findings.support.situation import JAX, TORCH_XLA, framework_of
 from tfmemlens.findings.support.stage import is_epoch
 from tfmemlens.findings.support.taped import taped
@@ -167,7 +175,7 @@ def _proof(
     """
     turns = _epochs(case) if keeping.by_epochs else _turns(case)
     held = keeping.after(turns) * keeping.each if keeping.each and turns else None
-    if chunks := _chunks(moment, request, keeping):
+    if chunks := _chunks(moment, request, keeping, turns):
         return chunks
     if any(_too_many(keeping, row.allocation.count) for row in rows(moment)[:1]):
         return None
@@ -241,10 +249,25 @@ def _failing_lines(request: Request) -> set[str]:
     return {text.strip() for text in told if text.strip()}
 
 
-def _chunks(moment: Moment, request: Request, keeping: Kept) -> tuple[str, int | None, bool] | None:
+_MUCH = 0.2
+"""Of what is in use: so much of one size is a part of what fills a device after many steps that went well."""
+
+
+def _much_of_one_size(moment: Moment) -> Row | None:
+    """The blocks of one size that hold most, where one larger block is the largest of all."""
+    many = (row for row in rows(moment) if row.allocation.count >= _MANY_CHUNKS)
+    most = next((row for row in many if row.allocation.size_bytes >= MIB), None)
+    return most if most and most.allocation.total_bytes >= _MUCH * all_in_use(moment) else None
+
+
+def _chunks(
+    moment: Moment, request: Request, keeping: Kept, turns: int = 0
+) -> tuple[str, int | None, bool] | None:
     """Chunks of the size of one entry that fill a dump."""
     if keeping.each is None:
         most = next(iter(rows(moment)), None)
+        if most and most.allocation.count < _MANY_CHUNKS and turns >= _MANY_STEPS:
+            most = _much_of_one_size(moment) or most
         size, many = (most.allocation.size_bytes, most.allocation.count) if most else (0, 0)
         if many < _MANY_CHUNKS or (size < MIB and many * size < _SMALL_BYTES) or _too_many(keeping, many):
             return None

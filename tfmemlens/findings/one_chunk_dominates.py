@@ -18,7 +18,7 @@ import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tfmemlens.findings import whole_set_in_one_batch
+from tfmemlens.findings import kept_by_a_loop, whole_set_in_one_batch
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.code_outputs import CodeOutput, code_outputs
 from tfmemlens.findings.support.given_whole import GivenWhole, held_alone, held_whole
@@ -66,6 +66,16 @@ def _made_of_many(case: Case) -> bool:
     return found is not None and bool(found.explains) and "smaller-batch" in found.rules_out
 
 
+_LAST_DROP = 0.02
+
+
+def _grows(case: Case, need: int, block: int) -> bool:
+    """Whether a line of the program keeps something of each of many steps that went well, before so small a
+    request failed: the large block was there in each of them.
+    """
+    return need <= _LAST_DROP * block and any(kept_by_a_loop.check(case))
+
+
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in requests(case):
         chunk, need = _largest(moment), request.needed_bytes
@@ -91,6 +101,7 @@ def check(case: Case) -> Iterator[Finding]:
         made = _made_by_the_code(case, request, low, high)
         if made is None and chunk.size_bytes < _SHARE * all_in_use(moment):
             continue  # one of several, which nothing names
+        grows = made is None and not again and _grows(case, need, chunk.size_bytes)
         if made is None and not again and _made_of_many(case):
             continue  # most likely another map of the same samples, as whose the request is known
         wide = None if made or again else _named_width(case, request, low, high)
@@ -105,7 +116,7 @@ def check(case: Case) -> Iterator[Finding]:
                 f" numbers for each of the {wide.rows:,} rows"
             )
         yield Finding(
-            severity=Severity.CAUSE,
+            severity=Severity.FACTOR if grows else Severity.CAUSE,
             headline=f"one block of {size}, {of_all} of what is in use, holds {tensor}{meaning}",
             because=f"one block of {size} holds {of_all} of what is in use, {tensor}{meaning}",
             explains=chunk.size_bytes,

@@ -350,7 +350,7 @@ def _of_triplets(case: Case, index: int, moment: Moment, need: int, shape: list[
             ),
         ),
         moment=index,
-        rules_out=("smaller-input", "in-batches"),
+        rules_out=("smaller-input", "in-batches", "lower-constant", "lower-setting"),
     )
 
 

@@ -46,10 +46,11 @@ def check(case: Case) -> Iterator[Finding]:
         repeat = found.repeat
         forward = other_than_training(case, request) or runs_forward_alone(case, request)
         graded = not (forward or _BEAMS.search(repeat.name))
+        positions = f", of {found.positions:,} positions each" if found.positions > 1 else ""
         what = (
             f"{repeat.called} ({repeat.line.place}) makes {found.each:,} rows (`{found.of_name}`) into"
-            f" {found.rows:,}: `{repeat.name}` is {repeat.times}, and what the network makes of them is so"
-            " many times as large"
+            f" {found.rows // found.positions:,}{positions}: `{repeat.name}` is {repeat.times}, and what the"
+            " network makes of them is so many times as large"
         )
         yield Finding(
             severity=Severity.CAUSE,

@@ -33,6 +33,12 @@ def call_that_keeps(text: str) -> str | None:
     return f"shuffle({named['size']})" if named else None
 
 
+def size_of_a_shuffle(text: str) -> str | None:
+    """The name that tells the size of a line's shuffle buffer, `BUFFER` of `cfg.BUFFER`, too."""
+    named = _SHUFFLES.search(text)
+    return named["size"].rpartition(".")[2] if named else None
+
+
 def calls_that_keep(texts: Iterable[str]) -> list[str]:
     """Those of some lines, each once."""
     found = (call_that_keeps(text) for text in texts)

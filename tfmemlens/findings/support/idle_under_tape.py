@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from tfmemlens.findings.support.model_readings import dotted
@@ -75,14 +75,22 @@ def _objects(program: Program) -> Iterator[str]:
         for node in nodes
         if isinstance(node, ast.ClassDef) and any(last_name(base) in _MODELS for base in node.bases)
     }
+    for target, made in _made(nodes):
+        frozen = any(word.arg == "trainable" and ast.unparse(word.value) == "False" for word in made.keywords)
+        if last_name(made.func) in own | {"Sequential"} and not frozen and dotted(target):
+            yield dotted(target)
+
+
+def _made(nodes: Iterable[ast.AST]) -> Iterator[tuple[ast.expr, ast.Call]]:
+    """What is assigned the result of a call, one of several at once, too: `a, b = Net(1), Net(2)`."""
     for node in nodes:
-        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
+        if not isinstance(node, ast.Assign):
             continue
-        frozen = any(
-            word.arg == "trainable" and ast.unparse(word.value) == "False" for word in node.value.keywords
-        )
-        if last_name(node.value.func) in own | {"Sequential"} and not frozen and dotted(node.targets[0]):
-            yield dotted(node.targets[0])
+        target, value = node.targets[0], node.value
+        pairs = [(target, value)]
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+            pairs = [*zip(target.elts, value.elts, strict=False)]
+        yield from ((each, made) for each, made in pairs if isinstance(made, ast.Call))
 
 
 _MODELS = frozenset({"Model", "Module"})

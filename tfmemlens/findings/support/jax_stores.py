@@ -36,6 +36,13 @@ def that_fit(whole: int, side: int, room: int = _LITTLE) -> tuple[int, int]:
     return few, few * each
 
 
+def _round_root(number: int, power: int) -> int:
+    """A round number whose power is no larger."""
+    root = int(float(number) ** (1.0 / power))
+    tens = 10 ** (len(str(root)) - 1)
+    return int(root // tens * tens)
+
+
 def _as_large(made: Noted, followed: Followed) -> list[Noted]:
     """Arrays that the program makes beside it in the same way, each with a line of its own."""
     return [
@@ -61,14 +68,18 @@ def fewer(made: Noted, followed: Followed) -> Remedy:
     side, at = main_side(made.array.shape)
     beside = _as_large(made, followed)
     all_of_them = made.array.bytes * (1 + len(beside))
-    few, takes = that_fit(all_of_them, side, _OF_A_STORE)
     name = followed.names.get(side)
+    power = made.array.shape.count(side) if name else 1
+    few, takes = that_fit(all_of_them, side**power, _OF_A_STORE)
+    if power > 1:  # both sides are this setting
+        few = max(_round_root(few, power), 1)
+        takes = max(all_of_them // side**power, 1) * few**power
     lower = f"lower `{name}`, its {side:,}" if name else f"make it smaller: of its {side:,}"
     where = "" if name else f" (size {at + 1} of {len(made.array.shape)})"
     other = f" with {beside[0].line.place}, which asks for as much again" if beside else ""
     return Remedy(
         f"{lower}{where}: {few:,} take {human(takes)}{other}",
-        saves_bytes=made.array.bytes - few * (made.array.bytes // side),
+        saves_bytes=made.array.bytes - few * (made.array.bytes // side) if power == 1 else None,
         certainty=Certainty.ESTIMATE,
         slug="smaller-buffer",
     )

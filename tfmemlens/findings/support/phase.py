@@ -122,21 +122,28 @@ def runs_a_graph(case: Case, request: Request) -> bool:
 
 def updates_in_a_session(case: Case) -> bool:
     """Whether the line of the user's that the text quotes runs what the program's optimizer gave it:
-    `sess.run([loss, train_op])`.
+    `sess.run([loss, train_op])`; or no line runs anything else but initial values.
     """
     told = case.capture.surroundings
-    texts = [line.text for line in told.code if ".run(" in line.text]
-    if case.api.front_end is not FrontEnd.SESSION or not texts:
+    if case.api.front_end is not FrontEnd.SESSION:
         return False
+    nodes = [node for statement in told.program() for node in statement.nodes]
     updates = {
         last_name(target)
-        for statement in told.program()
-        for node in statement.nodes
+        for node in nodes
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
         if last_name(node.value.func) in _UPDATES
         for target in node.targets
-    }
-    return any(re.search(rf"\.run\([^{{]*\b{name}\b", text) for name in updates if name for text in texts)
+    } - {""}
+    texts = [line.text for line in told.code if ".run(" in line.text]
+    if any(re.search(rf"\.run\([^{{]*\b{name}\b", text) for name in updates for text in texts):
+        return True
+    runs = [
+        {last_name(each) for each in ast.walk(node.args[0])}
+        for node in nodes
+        if isinstance(node, ast.Call) and last_name(node.func) == "run" and len(node.args) > 1
+    ]  # with what is fed: initial values and tables need none
+    return bool(runs and updates) and all(names & updates for names in runs)
 
 
 _UPDATES = frozenset({"minimize", "apply_gradients", "create_train_op", "optimize_loss"})

@@ -14,7 +14,7 @@ from tfmemlens.model.line import Line
 from tfmemlens.model.program import Program
 from tfmemlens.values import dataclass
 
-_FEWEST_ROWS, _FEWEST_TIMES = 32, 3
+_FEWEST_ROWS, _FEWEST_TIMES, _FEWEST_POSITIONS = 32, 3, 16
 _REPEATS = frozenset({"repeat", "repeat_elements", "tile_batch"})
 _TILES = frozenset({"tile", "broadcast_to"})
 _JOINS = frozenset({"concat", "concatenate", "stack"})
@@ -39,11 +39,13 @@ class RepeatedRows:
     """As many as the tensor that failed has."""
     of_name: str
     """The setting that says how many rows there are without the repetition."""
+    positions: int = 1
+    """Of each row, which the tensor has as rows, too."""
 
     @property
     def each(self) -> int:
         """The rows before the repetition."""
-        return self.rows // self.repeat.times
+        return self.rows // self.repeat.times // self.positions
 
 
 def repeated_rows(case: Case, request: Request) -> RepeatedRows | None:
@@ -57,11 +59,30 @@ def repeated_rows(case: Case, request: Request) -> RepeatedRows | None:
     if rows_of in {number for number, _ in settings.values()}:
         return None  # a setting of its own
     for repeat in _repeats(program, settings):
-        each = rows_of // repeat.times
-        names = [name for name, (number, _) in settings.items() if number == each and name != repeat.name]
-        if repeat.times >= _FEWEST_TIMES and not rows_of % repeat.times and names and each > 1:
-            return RepeatedRows(repeat, rows_of, names[0])
+        if repeat.times < _FEWEST_TIMES:
+            continue
+        for each, positions in _factors(rows_of, repeat, settings):
+            names = [name for name, (number, _) in settings.items() if number == each and name != repeat.name]
+            if names:
+                return RepeatedRows(repeat, rows_of, names[0], positions)
     return None
+
+
+def _factors(
+    rows_of: int, repeat: Repetition, settings: Mapping[str, tuple[int, Line]]
+) -> Iterator[tuple[int, int]]:
+    """Into which rows, and positions in each, so many rows fall apart that were repeated: the positions of a
+    sequence are rows, too, where a layer multiplies them.
+    """
+    if rows_of % repeat.times:
+        return
+    whole = rows_of // repeat.times
+    if whole > 1:
+        yield whole, 1
+    numbers = {number for name, (number, _) in settings.items() if name != repeat.name}
+    for positions in sorted(numbers, reverse=True):
+        if positions >= _FEWEST_POSITIONS and whole % positions == 0 and whole // positions > 1:
+            yield whole // positions, positions
 
 
 def _repeats(program: Program, settings: Mapping[str, tuple[int, Line]]) -> Iterator[Repetition]:

@@ -130,6 +130,8 @@ class JaxReader(Control):
         test = self.value(node.test, scope)
         if not is_open(test):
             return self.body(node.body if test else node.orelse, scope)
+        if "argv" in ast.unparse(node.test):
+            return self.body(node.orelse, scope)  # what holds where the command line states nothing
         before = dict(scope.names)
         made, names = self.body(node.body, scope), scope.names
         scope.names = before

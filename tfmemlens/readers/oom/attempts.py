@@ -46,7 +46,11 @@ _ACTIONS = {
     "a part for JAX in vain": r"\bXLA_(?:PYTHON_)?CLIENT_MEM_FRACTION\b",
     "clearing in vain": r"\bclear_?session\b|\breset_default_graph\b|\bclearing (?:the )?sessions?\b",
     "collecting in vain": r"\bgc\.collect\b|\bgarbage[- ]collect\w*|\bcalling gc\b",
-    "deleting in vain": r"\bdel(?:et\w+)? (?:the )?(?:model|dataset|variable|session)|\bdel \w+",
+    "deleting in vain": (
+        r"\bdel(?:et\w+)? (?:the )?(?:model|dataset|variable|session)s?\b"
+        r"(?! (?:\w+ )?(?:director|folder|file|cache))"
+        r"|\bdel \w+"
+    ),
     "tidying in vain": r"\btidy\w*|\btidied\b|\bdispos\w+",
     "predicting a batch in vain": r"\bpredict_on_batch\b|\bmodel\(x",
     "reading in parts in vain": (

@@ -52,7 +52,7 @@ MODEL = LineRule(
 )
 CARD = LineRule(
     r"(?i:(?<![\d.,])\b(?P<size>\d{1,3}) ?Gi?B?(?: of)?[ -](?:VRAM|GPU|card|graphics|video|Grafik)"
-    r"|\b(?:GPU|card|VRAM|Grafikkarte)\b"
+    r"|(?<!mode )\b(?:GPU|card|VRAM|Grafikkarte)\b"
     r"(?![^\d\n]{0,24}\b(?:us(?:es?|ed|age|ing)|stays?|takes?|at|alloc\w+|fills?|free|left)\b)[^\d\n]{1,24}"
     r"\b(?P<other>\d{1,3}) ?GB\b(?! ?(?:/|(?:out )?of) ?\d))",
     "I have a 24 GB card",

@@ -128,6 +128,11 @@ FOREIGN = {
         "OutOfMemoryError: Out of memory allocating 8,000,000 bytes (allocated so far: 64,000,000 bytes).",
         needs=("cupy", "out of memory"),
     ),
+    "OpenMM": LineRule(
+        r"OpenMMException[^\n]{0,200}(?:OUT_OF_MEMORY|[Oo]ut of memory)",
+        "simtk.openmm.OpenMMException: Error creating array interactingAtoms: CUDA_ERROR_OUT_OF_MEMORY (2)",
+        needs="OpenMMException",
+    ),
     "MXNet": LineRule(
         r"MXNetError.{0,400}(?:out of memory|cudaMalloc)",
         "mxnet.base.MXNetError: cudaMalloc failed: out of memory",
@@ -963,6 +968,7 @@ KERNEL_DIED = LineRule(
     r"|\b(?:[Jj]upyter|[Nn]otebook|[Mm]y|[Tt]he|[Pp]ython|IPython)(?:'s)? kernel"
     r" (?:(?:keeps?|always|just|then) )?"
     r"(?:dies|dying|died|restart(?:s|ed|ing)|crash(?:es|ed|ing))\b|session crashed for an unknown reason"
+    r"|\b[Kk]ernel (?:is |was |keeps (?:on )?)?[Rr]estart(?:s|ed|ing)(?: [Aa]utomatically)?\b(?! to\b)"
     r"|\b[Rr]untime (?:[Dd]ies|died|crashe[sd])\b",
     "The kernel appears to have died. It will restart automatically.",
     "The Kernel crashed while executing code in the current cell or a previous cell.",

@@ -15,7 +15,8 @@ _MESSAGE = regex(
     r"|[Rr]an out of memory trying to allocate \d|\bCUDA_ERROR_OUT_OF_MEMORY\b"
     r"|Failed copying input tensor from /job:|\bDst tensor is not initialized"
     r"|\bUnable to allocate (?:array with shape \(|\d[\d.]* [KMGTP]i?B for an array)"
-    r"|\bfailed to allocate memory\b",
+    r"|\bfailed to allocate memory\b|\bCUDA out of memory\. Tried to allocate \d"
+    r"|\bYour notebook tried to allocate more memory than is available\b",
 )
 _CONSOLE = regex(
     r"\A[\s#]*(?:\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[.\d]*: )?[WEIF] ?[ /\w]*\.cc:\d+\]"
@@ -25,6 +26,8 @@ _CONSOLE = regex(
     r"|\A[\s#]*[\w.]*Error: Failed copying input tensor from /job:"
     r"|\A[\s#]*(?:[\w.]+\.)?InternalError: (?:[^\n]{0,80} )?Dst tensor is not initialized"
     r"|\A[\s#]*(?:[\w.]+\.)?_?(?:Array)?MemoryError: Unable to allocate \S"
+    r"|\A[\s#]*(?:[\w.]+\.)?(?:OutOfMemory|Runtime)Error: CUDA out of memory\."
+    r"|\bYour notebook tried to allocate more memory than is available\b"
     r"|\bHint: If you want to see a list of allocated",
 )
 
@@ -56,5 +59,5 @@ def _blocks(rows: Iterable[str]) -> Iterator[list[str]]:
         else:
             yield block
             block = []
-        above = row.strip() or above
+        above = above if _COMMENT.match(row) else row.strip() or above
     yield block

@@ -11,12 +11,16 @@ CLOSED_OVER = LineRule(
     r"|\b(?:jit|jitted|compil\w+)\b[^.\n]{0,60}"
     r"\b(?:baked? (?:in\b|into)|captured|as (?:a )?(?:compile[- ]time )?constants?\b"
     r"|(?:global|outer)[- ](?:array|variable|scope))"
+    r"|\binlin(?:ed|ing) (?:\w+ ){0,2}?(?:arrays?|constants?|data ?sets?|weights)\b"
+    r"|\bbak(?:es|ed|ing) (?:\w+ ){1,4}?into the (?:graph|program|jaxpr|HLO|executable)\b"
     r"|\bp?jit\(\s*lambda\s*:\s*[A-Za-z_]\w*\s*[,)]",
     "the jitted function closes over the table",
     "jit with a closure uses far more memory",
     "when I jit it the array is baked into the program",
     "state = pjit(lambda: state, in_shardings=(), out_shardings=shardings)()",
-    needs=("clos", "baked", "captured", "constant", "global", "outer", "jit("),
+    "jit compilation with large inlined arrays crashes",
+    "it is recompiling and baking the data set into the graph",
+    needs=("clos", "baked", "baking", "bakes", "inlin", "captured", "constant", "global", "outer", "jit("),
 )
 """A jitted function uses an array that it is not given."""
 DERIVATIVE_MATRIX = LineRule(

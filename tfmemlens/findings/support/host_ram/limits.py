@@ -113,6 +113,10 @@ _COMMANDS = {
 }
 
 
+_OF_LSF = regex(r"\bTERM_MEMLIMIT\b|\bLSF\b|#BSUB\b")
+_FOR_LSF = '#BSUB -R "rusage[mem=SIZE]"   # and -M SIZE, for each slot; Max Memory says what it took'
+
+
 def a_larger_limit(whose: str | None, limit: str | None, moment: Moment, kubernetes: bool = False) -> Remedy:
     """The first thing to do where a limit was met that somebody set: above what was held, as far as told."""
     now, code = f" ({limit})" if limit else "", _COMMANDS.get(whose or "")
@@ -120,6 +124,9 @@ def a_larger_limit(whose: str | None, limit: str | None, moment: Moment, kuberne
         code = "resources: {limits: {memory: SIZEi}}   # of the pod's container"
     elif kubernetes and code and "docker" in code:
         code = _OF_A_POD
+    line = moment.request.failed.line if moment.request else None
+    if code and "SBATCH" in code and line and _OF_LSF.search(line.text):
+        code = _FOR_LSF
     state = moment.incident.state if moment.incident else None
     known = [size.bytes for size in (state.in_use, state.limit) if size] if state else []
     if limit and (figure := _FIGURE.match(limit)):
@@ -132,7 +139,7 @@ def a_larger_limit(whose: str | None, limit: str | None, moment: Moment, kuberne
     if code == _OF_A_POD and not more:
         code = ROOM_FOR_THE_POD.code
     if code and more:
-        unit = "G" if "SBATCH" in code or "SIZEi" in code else "g"
+        unit = "G" if "SBATCH" in code or "BSUB" in code or "SIZEi" in code else "g"
         twice = math.ceil(2 * max(known) / GIB)
         little = max(known) < _MOST_TO_DOUBLE and not beyond
         code = code.replace("SIZE", f"{twice if little else more}{unit}")

@@ -6,7 +6,11 @@ from tfmemlens.findings.support.tf_code.idiom import Agreement, CodeChange, Tens
 from tfmemlens.patterns import regex
 
 _AXIS = r"\[[^\[\]]{0,60}(?:None|newaxis)[^\[\]]{0,60}\]"
-_IN_BLOCKS = CodeChange("in-blocks", "go through the rows in blocks, and reduce each block at once")
+_IN_BLOCKS = CodeChange(
+    "in-blocks",
+    "go through the rows in blocks, and reduce each block at once; in training let the backward pass compute"
+    " each block again, or all blocks are kept",
+)
 _BOXES = r"(?:anchors?|boxes|bbox\w{0,8}|gt\w{0,12}|priors?|proposals|default_boxes)"
 _NEW_AXES = regex(
     rf"(?P<one>\b[\w.]{{1,40}}){_AXIS}\s*(?:[-+*/<>=&|]+"
