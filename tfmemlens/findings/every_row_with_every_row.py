@@ -31,6 +31,7 @@ from tfmemlens.findings.support.stated_sizes import (
     stated_square,
 )
 from tfmemlens.findings.support.xla_arena.facts import LARGEST_DEVICE
+from tfmemlens.model.capture import StatedSize
 from tfmemlens.model.case import Case, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
@@ -69,6 +70,9 @@ def check(case: Case) -> Iterator[Finding]:
             continue  # else failing-line-of-jax names its line
         if square is None:
             continue
+        if stated is None and (printed := _printed_rows(case, need)):
+            yield _of_printed(index, request, need, printed)
+            continue  # a square of such rows is one by chance
         side, dtype = square[0], square[1]
         if dtype == "float64" and not (on_cpu or _has_64_bits(case)):
             dtype = TWICE
@@ -96,6 +100,49 @@ def check(case: Case) -> Iterator[Finding]:
             moment=index,
             rules_out=use_of_pairs.OF_ROWS if stated and use_of_pairs.is_factorised(case) else (),
         )
+
+
+def _printed_rows(case: Case, need: int) -> StatedSize | None:
+    """The array of most rows that the output prints, of which each row has whole numbers in the request."""
+    sizes = case.capture.surroundings.sizes
+    fitting = [
+        each
+        for each in sizes
+        if max(each.sizes) >= _MANY_ROWS
+        and need % (_FLOAT * max(each.sizes)) == 0
+        and 1 < need // (_FLOAT * max(each.sizes)) <= _WIDEST
+    ]
+    return max(fitting, key=lambda each: max(each.sizes), default=None)
+
+
+_MANY_ROWS, _WIDEST = 1_000_000, 65_536
+
+
+def _of_printed(index: int, request: Request, need: int, printed: StatedSize) -> Finding:
+    rows = max(printed.sizes)
+    named = f"`{printed.name}` ({printed.line.place})" if printed.name else printed.line.place
+    what = (
+        f"to the byte it is {need // (_FLOAT * rows):,} float32 values for each of the {rows:,} rows of"
+        f" {named}, so most likely what layers make of all of them at once"
+    )
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=what,
+        because=what,
+        explains=need,
+        evidence=(Evidence("the message", request.failed.line), Evidence("so many rows", printed.line)),
+        remedies=(
+            Remedy(
+                f"go through the {rows:,} rows in blocks (some 10,000 to 100,000 at a time), and bring each"
+                " block's result to the host: where no gradient is taken nothing else is kept",
+                "parts = [np.asarray(f(params, x[i : i + 65536])) for i in range(0, len(x), 65536)]",
+                slug="in-blocks",
+            ),
+            Remedy("or take fewer of them: a coarser grid, a part of the samples", slug="subsampling"),
+        ),
+        moment=index,
+        rules_out=("smaller-batch", "gradient-accumulation", "recompute"),
+    )
 
 
 class _Pairs(NamedTuple):

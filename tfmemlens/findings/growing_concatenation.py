@@ -22,6 +22,7 @@ from tfmemlens.findings.support.kept import (
     joined_by_the_program,
     joined_from_step_to_step,
     joined_to_itself,
+    rows_of_many_steps,
 )
 from tfmemlens.findings.support.rows import all_in_use, device_limit, requests, tensor_text
 from tfmemlens.model.case import Case, Moment, Request
@@ -52,7 +53,7 @@ def check(case: Case) -> Iterator[Finding]:
             if joined := joined_by_the_program(case, moment):
                 yield _of_a_line_before(index, moment, request, joined)
             elif grows := joined_from_step_to_step(case, moment, request):
-                yield _of_many_steps(index, moment, request, *grows)
+                yield _of_many_steps(case, index, moment, request, *grows)
             elif _joined_in_a_loop(request):
                 yield _of_a_loop(case, index, moment, request)
             continue
@@ -160,14 +161,18 @@ def _cut(name: str, text: str, rows: int) -> str | None:
     return f"{name} = {name}[{part}]   # behind that line"
 
 
-def _of_many_steps(index: int, moment: Moment, request: Request, name: str, line: Line) -> Finding:
+def _of_many_steps(
+    case: Case, index: int, moment: Moment, request: Request, name: str, line: Line
+) -> Finding:
     """A tensor that a line makes longer in each step, where only sizes tell what is alive."""
     row = max((row for row in moment.attribution.table if row.node is None), key=lambda row: row.size_bytes)
     blocks = f"block{'s' if row.count > 1 else ''} of {human(row.size_bytes)}"
-    told = (
-        f"`{name}` ({line.place}) is joined to itself and grows with each step; most likely it has the"
-        f" largest {blocks}"
-    )
+    told = f"`{name}` ({line.place}) is joined to itself and grows with each step; most likely "
+    if steps := rows_of_many_steps(case, request):
+        rows = max(size or 0 for size in request.failed.shape or (0,))
+        told += f"the {rows:,} of what failed are the rows of {steps} steps"
+    else:
+        told += f"it has the largest {blocks}"
     return Finding(
         severity=Severity.CAUSE,
         headline=told,

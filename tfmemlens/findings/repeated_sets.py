@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings.support.kept import joined_from_step_to_step
 from tfmemlens.findings.support.rows import all_in_use, attributed, requests, tensor_text
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.attribution import Phase
@@ -45,6 +46,8 @@ def check(case: Case) -> Iterator[Finding]:
         failed_too = any(row.size_bytes == round_up(request.needed_bytes or 0) for row in rows)
         if not failed_too or not _is_of_weights(request):
             continue
+        if joined_from_step_to_step(case, moment, request):
+            continue  # a bank that grows, and what is made of it, has such sets as well
         size = sum(row.total_bytes for row in rows)
         share = percent(size, all_in_use(moment))
         sizes = " and ".join(human(row.size_bytes) for row in rows[:2]) + (", …" if len(rows) > 2 else "")

@@ -130,13 +130,32 @@ def joined_from_step_to_step(case: Case, moment: Moment, request: Request) -> tu
         (row.total_bytes for row in moment.attribution.table if row.node is None and row.count <= _COPIES),
         default=0,
     )
-    if steps < _MANY_STEPS or not program or case.capture.living or largest < _MUCH * all_in_use(moment):
+    if steps < _MANY_STEPS or not program or case.capture.living:
+        return None
+    if largest < _MUCH * all_in_use(moment) and rows_of_many_steps(case, request) is None:
         return None
     from tfmemlens.findings.support.joined_code import joined_over_steps
 
     return next(joined_over_steps(program), None)
 
 
+def rows_of_many_steps(case: Case, request: Request) -> int | None:
+    """How often one side of a matrix that failed is the other, ten times or more: the rows of a batch against
+    those of so many steps.
+    """
+    sides = sorted(size or 0 for size in request.failed.shape or ())
+    if len(sides) != 2 or sides[0] < _A_BATCH or sides[1] % sides[0]:
+        return None
+    times = sides[1] // sides[0]
+    steps = max((step for step, _ in counters_before(case, request)), default=0)
+    return times if _MANY_STEPS <= times <= _NOT_PRINTED * steps else None
+
+
+_NOT_PRINTED = 3
+"""Not every step is printed, and some ran after the last that was."""
+
+
+_A_BATCH = 16
 _MUCH, _MANY_STEPS, _COPIES = 0.2, 10, 2
 """Of what is in use; of steps; the old tensor and the new one may be there together."""
 

@@ -1,0 +1,65 @@
+"""Rows of an array that the output prints, and rows that many steps left in a bank."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.findings.logs import CPU, dump_by_size, oom
+from tests.findings.pages import explained, offered
+from tfmemlens import pipeline
+
+MIB = 1 << 20
+HOST = "bfc_cpu_allocator_for_gpu"
+XLA = "jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: Out of memory allocating {} bytes.\n"
+
+
+@pytest.mark.parametrize(
+    ("printed", "told"),
+    [
+        ("grid (64000000, 3)", True),
+        ("grid (63000000, 3)", False),  # no whole numbers of it
+        ("grid (640000, 3)", False),  # of so few rows a square may be meant
+        ("", False),
+    ],
+)
+def test_a_square_of_printed_rows_is_one_by_chance(printed: str, told: bool) -> None:
+    text = f"{printed}\n{XLA.format(64_000_000 * 256 * 4)}"
+    verdict = explained(text).verdict
+    assert ("256 float32 values for each of the 64,000,000 rows of `grid` (line 1)" in verdict) is told
+    assert ("128,000 x 128,000" in verdict) is not told
+    assert (offered(text)[0] == "in-blocks") is told
+
+
+BANK = """
+import tensorflow as tf
+class Memory:
+    def __init__(self):
+        self.feats = tf.Variable(tf.zeros([0, 512]), shape=[None, 512])
+    def enqueue(self, z):
+        self.feats.assign(tf.concat([self.feats, z], axis=0))
+def train_step(x):
+    sim = tf.matmul(encode(x), memory.feats, transpose_b=True)
+    return sim
+"""
+
+
+@pytest.mark.parametrize(
+    ("steps", "shape", "told"),
+    [(30, "512,17920", True), (30, "512,17921", False), (30, "512,4096", False), (4, "512,17920", False)],
+)
+def test_a_bank_has_the_rows_of_so_many_steps(tmp_path: Path, steps: int, shape: str, told: bool) -> None:
+    (tmp_path / "run.py").write_text(BANK)
+    went = "".join(f"step {at} loss 0.3\n" for at in range(steps))
+    frames = (
+        'Traceback (most recent call last):\n  File "run.py", line 9, in train_step\n'
+        "    sim = tf.matmul(encode(x), memory.feats, transpose_b=True)\n"
+    )
+    first, second = map(int, shape.split(","))
+    need = first * second * 4
+    full = dump_by_size(need, 500, (7, need), (7, 8 * MIB), (2, 60 * MIB), allocator=HOST)
+    log = tmp_path / "log.txt"
+    log.write_text(went + full + frames + oom(shape, "Mul", on=CPU, by=HOST))
+    verdict = pipeline.explain(log).verdict
+    assert ("are the rows of 35 steps" in verdict) is told
