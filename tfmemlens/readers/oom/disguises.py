@@ -235,12 +235,14 @@ BARE = LineRule(
 BAD_ALLOC = LineRule(
     r"(?P<echo>what\(\): +)?std::bad_alloc|(?:\b|_Array)MemoryError\b(?!\s+Traceback \()"
     r"|Cannot allocate memory(?! for the (?:interpret|given input)|,? but\b)|[Tt]he paging file is too small"
-    r"|\bcannot allocate memory for thread-local data",
+    r"|\bcannot allocate memory for thread-local data"
+    r"|\bCould not load library \S{1,80}\.dll\b[^\n]{0,20}\b[Ee]rror code:? 1455\b",
     "terminate called after throwing an instance of 'std::bad_alloc'",
     "OSError: [Errno 12] Cannot allocate memory",
     "cannot allocate memory for thread-local data: ABORT",
     "OSError: [WinError 1455] The paging file is too small for this operation to complete.",
-    needs=("bad_alloc", "memoryerror", "cannot allocate memory", "paging file"),
+    "Could not load library cudnn_ops_infer64_8.dll. Error code 1455",
+    needs=("bad_alloc", "memoryerror", "cannot allocate memory", "paging file", "could not load library"),
 )
 _BY_HAND = regex(
     r"(?i)\b(?:has|have|had|needs?|needed|must) (?:to )?(?:be )?kill|\b(?:I|we|you) (?:\w+ )?kill(?:ed)?\b"

@@ -466,7 +466,7 @@ RECURRENT_CALL = LineRule(
 """A recurrent layer of cuDNN's did not run, with the sizes of the call."""
 ON_WINDOWS = LineRule(
     r"(?<![A-Za-z])[A-Z]:\\\\?[A-Za-z]|~\\[A-Za-z][\w.]{1,30}\\|\bWinError\b|\bwin_amd64\b"
-    r"|\bcudart64_\d+\.dll"
+    r"|\b\w{2,40}64_\d+\.dll\b"
     r"|\b[Ww]indows ?(?:7|8(?:\.1)?|10|11|1[01]|[Ss]erver|OS|PC|machine|laptop)\b(?![^.\n]{0,40}\bWSL)"
     r"|\b(?:on|under|native) Windows\b(?![^.\n]{0,40}\bWSL)|-10737\d{5}\b|\(0xC0000[\dA-F]{3}\)",
     'File "C:\\Users\\me\\train.py", line 3, in <module>',
@@ -474,7 +474,8 @@ ON_WINDOWS = LineRule(
     "- OS: Windows 10, 64 bit",
     "I train on Windows with one GPU",
     "Process finished with exit code -1073740791 (0xC0000409)",
-    needs=("windows", ":\\", "~\\", "winerror", "win_amd64", "cudart64", "-10737", "0xc0000"),
+    "Could not load library cudnn_ops_infer64_8.dll",
+    needs=("windows", ":\\", "~\\", "winerror", "win_amd64", "64_", "-10737", "0xc0000"),
 )
 """The machine runs Windows itself, and no Linux within it."""
 RAISED = LineRule(

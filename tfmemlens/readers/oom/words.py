@@ -117,6 +117,7 @@ PHRASES = (
             "available ram",
             "cannot allocate",
             "paging file",
+            "error code 1455",
             "failed to alloc",
             "could not allocate",
             "unable to allocate",
