@@ -231,7 +231,10 @@ _SHOWN = regex(
 _ARROW = regex(r"\s*-{2,}> ?\d{1,5} +\S")
 _SHOWS = ("<ipython-input-", "In [", "In[", ".py")
 _ASKS = regex(r"\?\W*\Z")
-_EVALUATES = regex(r"(?i)(?:\A|_)(?:eval(?:uate|uation)?|valid(?:ate|ation)?|infer|predict)(?:_|\Z)")
+_EVALUATES = regex(
+    r"(?i)\A(?!(?:\w*_)?(?:train|fit)(?:_|\Z))"
+    r"(?:\w*_)?(?:eval(?:uate|uation)?|valid(?:ate|ation)?|infer|predict)(?:_|\Z)"
+)
 """A function's name."""
 _WONDERS = regex(
     r"(?i)\W*(?:(?:so|and|hi|hello|but|now)\W+)?(?:is|was|could|can|may|does) (?:it|this|that|there)\b"
