@@ -238,3 +238,24 @@ def test_how_much_of_a_gpu_tensorflow_got(limit: int, bus: str, told: str | None
     verdict = explained(FOUND.format(limit=limit, bus=bus)).verdict
     assert ("got only" in verdict) is bool(told)
     assert told is None or told in verdict
+
+
+def test_a_heading_gives_way_to_another_librarys_message() -> None:
+    text = "# CUDA_ERROR_OUT_OF_MEMORY (2) at once\n\nI get\n{}: Error creating array: {}\n"
+    text = text.format("{}", "CUDA_ERROR_OUT_OF_MEMORY (2)")
+    assert "is OpenMM's" in explained(text.format("openmm.OpenMMException")).verdict
+    assert "is OpenMM's" not in explained(text.format("train.py")).verdict
+
+
+def test_a_library_that_windows_cannot_load_for_want_of_a_paging_file() -> None:
+    text = "Could not load library cudnn_ops_infer64_8.dll. Error code {}\n"
+    assert "Host RAM (not GPU memory) ran out" in explained(text.format(1455)).verdict
+    assert "larger-paging-file" in offered(text.format(1455))
+    assert "Host RAM" not in explained(text.format(126)).verdict
+
+
+@pytest.mark.parametrize(("name", "evaluates"), [("evaluate_model", True), ("train_and_predict", False)])
+def test_what_trains_and_predicts_is_no_evaluation(name: str, evaluates: bool) -> None:
+    text = f'Traceback (most recent call last):\n  File "run.py", line 9, in {name}\n    y = f(x)\n'
+    surroundings = explained(f"{text}it runs out of memory\n").case.capture.surroundings
+    assert (surroundings.shows("a frame of an evaluation") is not None) is evaluates

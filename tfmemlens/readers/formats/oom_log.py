@@ -303,6 +303,7 @@ class _Stream:
         self.disguises.drop_calls_that_ended()
         self.disguises.drop_cut_titles()
         self._drop_ended_title()
+        self._drop_title_of_another()
         joiner = Joiner(self.rank, self.log_below)
         if not (
             self.sentences.finished
@@ -343,6 +344,12 @@ class _Stream:
         if left and any(first_line(part).number > left.number for part in parts):
             known = self.disguises.finished
             self.disguises.finished = [part for part in known if not is_title(part.line)]
+
+    def _drop_title_of_another(self) -> None:
+        """Forget the heading's failure where the message below it is another library's."""
+        known = self.disguises.finished
+        if self.surroundings.foreign and known and all(is_title(part.line) for part in known):
+            known.clear()
 
     def _told_without_message(self) -> None:
         """Take what stands for a message where there is none: a tensor in words, the exception's name."""
