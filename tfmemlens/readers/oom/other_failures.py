@@ -300,6 +300,14 @@ BY_A_SUPERVISOR = frozenset((NO_PORT, FAILED_PROBE, NO_ANSWER, OUT_OF_TIME))
 """Ends with SIGKILL or status 137 whose reason the text states, and which is no lack of memory."""
 CUDNN_VERSION = "cuDNN's version is not the one that this TensorFlow or JAX was built for"
 ELSEWHERE = {
+    "a tensor could not be sent to another device or task in the form that it has, as a data set or another"
+    " variant cannot": LineRule(
+        r"\bin order to run \w+: (?:Unable to parse tensor proto|No unary variant device copy function)\b",
+        "InternalError: Failed copying input tensor from /job:localhost/replica:0/task:0/device:CPU:0 to"
+        " /job:worker/replica:0/task:0/device:CPU:0 in order to run RebatchDataset: Unable to parse tensor"
+        " proto",
+        needs="in order to run",
+    ),
     "the hosts of a job ran different programs, or the same ones in another order, and a chip"
     " stopped": LineRule(
         r"\bunexpected peer shows up in the launch group\b"
