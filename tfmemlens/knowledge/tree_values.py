@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 ARITHMETIC: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {
@@ -40,6 +40,22 @@ def last_name(node: ast.AST) -> str:
     if isinstance(node, ast.Attribute):
         return node.attr
     return node.id if isinstance(node, ast.Name) else ""
+
+
+def asks_command_line(test: ast.expr) -> bool:
+    """Whether a condition is about `sys.argv`: where it is unknown, nothing is stated there."""
+    return "argv" in ast.unparse(test)
+
+
+def names_of_calls(nodes: Iterable[ast.AST], called: Collection[str]) -> set[str]:
+    """The names that are assigned what a call of one of these gives: `w` of `self.w = Variable(...)`."""
+    return {
+        last_name(target)
+        for node in nodes
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
+        if last_name(node.value.func) in called
+        for target in node.targets
+    } - {""}
 
 
 def known_sizes(shape: Any) -> tuple[int, ...]:

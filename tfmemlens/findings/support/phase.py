@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from tfmemlens.findings.support.kept import under_a_tape
 from tfmemlens.knowledge.stack_frames import user_frame
-from tfmemlens.knowledge.tree_values import last_name
+from tfmemlens.knowledge.tree_values import last_name, names_of_calls
 from tfmemlens.model.attribution import Kind, Phase
 from tfmemlens.model.case import Case, FrontEnd, Request
 from tfmemlens.model.incident import Frame
@@ -128,13 +128,7 @@ def updates_in_a_session(case: Case) -> bool:
     if case.api.front_end is not FrontEnd.SESSION:
         return False
     nodes = [node for statement in told.program() for node in statement.nodes]
-    updates = {
-        last_name(target)
-        for node in nodes
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
-        if last_name(node.value.func) in _UPDATES
-        for target in node.targets
-    } - {""}
+    updates = names_of_calls(nodes, _UPDATES)
     texts = [line.text for line in told.code if ".run(" in line.text]
     if any(re.search(rf"\.run\([^{{]*\b{name}\b", text) for name in updates for text in texts):
         return True

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from tfmemlens.knowledge.tree_values import last_name
+from tfmemlens.knowledge.tree_values import last_name, names_of_calls
 from tfmemlens.model.line import Line
 from tfmemlens.model.program import Program
 
@@ -45,14 +45,8 @@ def keeps_for_no_gradient(program: Program) -> bool:
 
 def _writes(program: Program) -> Iterator[tuple[str, ast.expr, Line]]:
     """Calls `array.write(index, value)` of what the program makes as a TensorArray."""
-    arrays = {
-        last_name(target)
-        for statement in program
-        for node in statement.nodes
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
-        if last_name(node.value.func) == "TensorArray"
-        for target in node.targets
-    }
+    nodes = (node for statement in program for node in statement.nodes)
+    arrays = names_of_calls(nodes, ("TensorArray",))
     for statement in program:
         for node in statement.nodes:
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):

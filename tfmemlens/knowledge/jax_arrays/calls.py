@@ -35,6 +35,7 @@ from tfmemlens.knowledge.jax_arrays.values import (
     is_mismatch,
     is_number,
 )
+from tfmemlens.knowledge.tree_values import asks_command_line
 from tfmemlens.model.line import Line
 from tfmemlens.values import replace
 
@@ -200,8 +201,8 @@ class Calls:
 
     def _of_ifexp(self, node: ast.IfExp, scope: JaxScope) -> Any:
         test = self.value(node.test, scope)
-        if is_open(test) and "argv" in ast.unparse(node.test):
-            return self.value(node.orelse, scope)  # what holds where the command line states nothing
+        if is_open(test) and asks_command_line(node.test):
+            return self.value(node.orelse, scope)
         return UNKNOWN if is_open(test) else self.value(node.body if test else node.orelse, scope)
 
     def _of_listcomp(self, node: ast.ListComp | ast.GeneratorExp, scope: JaxScope) -> Any:

@@ -25,6 +25,7 @@ from tfmemlens.knowledge.jax_arrays.values import (
     Thing,
     Transformed,
 )
+from tfmemlens.knowledge.tree_values import asks_command_line
 from tfmemlens.model.line import Line
 from tfmemlens.model.program import Program
 from tfmemlens.patterns import regex
@@ -130,8 +131,8 @@ class JaxReader(Control):
         test = self.value(node.test, scope)
         if not is_open(test):
             return self.body(node.body if test else node.orelse, scope)
-        if "argv" in ast.unparse(node.test):
-            return self.body(node.orelse, scope)  # what holds where the command line states nothing
+        if asks_command_line(node.test):
+            return self.body(node.orelse, scope)
         before = dict(scope.names)
         made, names = self.body(node.body, scope), scope.names
         scope.names = before

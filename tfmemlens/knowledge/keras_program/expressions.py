@@ -20,7 +20,7 @@ from tfmemlens.knowledge.keras_program.values import (
     UserClass,
     bound,
 )
-from tfmemlens.knowledge.tree_values import ARITHMETIC, COMPARES
+from tfmemlens.knowledge.tree_values import ARITHMETIC, COMPARES, asks_command_line
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.patterns import regex
 
@@ -109,8 +109,8 @@ class Expressions:
             return self._bool(node)
         if isinstance(node, ast.IfExp):
             known = self.truth(self.value(node.test))
-            if known is None and "argv" in ast.unparse(node.test):
-                known = False  # what holds where the command line states nothing
+            if known is None and asks_command_line(node.test):
+                known = False
             if known is None:
                 one, other = self.value(node.body), self.value(node.orelse)
                 return one if equal(one, other) else UNKNOWN

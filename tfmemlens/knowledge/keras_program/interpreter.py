@@ -33,6 +33,7 @@ from tfmemlens.knowledge.keras_program.values import (
     UserClass,
     bound,
 )
+from tfmemlens.knowledge.tree_values import asks_command_line
 from tfmemlens.model.tensor import TensorType
 
 _MOST_DEPTH = 24
@@ -142,8 +143,8 @@ class Interpreter(Expressions):
         if known is not None:
             self.body(node.body if known else node.orelse)
             return
-        if "argv" in ast.unparse(node.test):
-            self.body(node.orelse)  # what holds where the command line states nothing
+        if asks_command_line(node.test):
+            self.body(node.orelse)
             return
         self._perhaps(node.body)
         self._perhaps(node.orelse)
