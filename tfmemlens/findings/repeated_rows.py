@@ -48,7 +48,7 @@ def check(case: Case) -> Iterator[Finding]:
         graded = not (forward or _BEAMS.search(repeat.name))
         positions = f", of {found.positions:,} positions each" if found.positions > 1 else ""
         what = (
-            f"{repeat.called} ({repeat.line.place}) makes {found.each:,} rows (`{found.of_name}`) into"
+            f"`{repeat.called}` ({repeat.line.place}) makes {found.each:,} rows (`{found.of_name}`) into"
             f" {found.rows // found.positions:,}{positions}: `{repeat.name}` is {repeat.times}, and what the"
             " network makes of them is so many times as large"
         )
@@ -114,5 +114,5 @@ def _remedies(case: Case, request: Request, found: RepeatedRows, graded: bool) -
     code = (
         f"y = tf.stack([model(x, ...) for _ in range({repeat.times})], axis=1)   # x without {repeat.called}"
     )
-    yield replace(one, code=code.replace("`", ""))
+    yield replace(one, code=code)
     yield replace(rows_at_once, text=f"or {rows_at_once.text}")

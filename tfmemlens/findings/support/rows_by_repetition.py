@@ -97,8 +97,7 @@ def _repeats(program: Program, settings: Mapping[str, tuple[int, Line]]) -> Iter
             name = _setting(times, call, functions, program, settings)
             if name:
                 number, line = settings[name]
-                called = f"`{ast.unparse(call.func)}`"
-                yield Repetition(name, number, line, called, statement.line_of(call))
+                yield Repetition(name, number, line, ast.unparse(call.func), statement.line_of(call))
 
 
 def _times(call: ast.Call) -> ast.expr | None:
