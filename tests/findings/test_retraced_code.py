@@ -119,8 +119,8 @@ WARNED = (
 
 def report(code: str = LENGTHS, size: int = 1 << 20, warnings: int = 2) -> Report:
     warned = "".join(WARNED.format(times=times) for times in range(5, 5 + warnings))
-    blocks = [(1, (10 + number) << 20) for number in range(20)]
-    full = dump_by_size(size, 390, *blocks, allocator="cpu")
+    blocks = [(2 + number % 2, (10 + number) << 20) for number in range(16)]
+    full = dump_by_size(size, 704, *blocks, allocator="cpu")
     return pipeline.explain(f"import tensorflow as tf\n{code}\n{warned}{full}")
 
 

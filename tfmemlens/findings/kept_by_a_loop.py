@@ -37,7 +37,9 @@ from tfmemlens.findings.support.rows import (
 from tfmemlens.findings.support.situation import JAX, TORCH_XLA, framework_of
 from tfmemlens.findings.support.stage import is_epoch
 from tfmemlens.findings.support.taped import taped
+from tfmemlens.findings.support.unlike_blocks import MANY_SIZES, unlike_blocks
 from tfmemlens.model.allocation import Allocation
+from tfmemlens.model.attribution import Phase
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -269,6 +271,10 @@ def _chunks(
         if most and most.allocation.count < _MANY_CHUNKS and turns >= _MANY_STEPS:
             most = _much_of_one_size(moment) or most
         size, many = (most.allocation.size_bytes, most.allocation.count) if most else (0, 0)
+        blocks = [row.allocation for row in rows(moment)]
+        unlike = unlike_blocks(blocks, all_in_use(moment)) if len(blocks) >= MANY_SIZES else None
+        if unlike and not (_too_many(keeping, unlike.blocks) or request.owner.phase is Phase.GRADIENT):
+            return f"most likely these are the {unlike.text()} that are in use", unlike.bytes, True
         if many < _MANY_CHUNKS or (size < MIB and many * size < _SMALL_BYTES) or _too_many(keeping, many):
             return None
         others = _of_one_turn(moment, many, size) if _SEVERAL.match(keeping.value) else ()

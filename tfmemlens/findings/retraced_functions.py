@@ -36,6 +36,7 @@ from tfmemlens.findings.support.growth import (
 from tfmemlens.findings.support.kept_code import kept as kept_by_code
 from tfmemlens.findings.support.kept_code import kept_function
 from tfmemlens.findings.support.rows import all_in_use, attributed, chunk_evidence, requests
+from tfmemlens.findings.support.unlike_blocks import UnlikeBlocks, unlike_blocks
 from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
@@ -72,6 +73,12 @@ _ARGUMENTS = Remedy(
     slug="pass-arrays",
 )
 
+_FEW_LENGTHS = Remedy(
+    "let the batches have few lengths: pad each up to a multiple, or bucket them; there is then one trace for"
+    " each length that is left, and not for each that comes (a number that is passed with it must follow)",
+    "length = -(-length // 256) * 256   # and mask what is padded",
+    slug="bucket-sequences",
+)
 _MIN_TRACES = 5
 
 
@@ -101,8 +108,9 @@ def check(case: Case) -> Iterator[Finding]:
         function, of_keras = traced_function(line)
         tracings = counted_tracings(times, line)
         left = _left_behind(moment, tracings) if times > 1 else []
+        unlike = _of_other_shapes(moment, tracings) if times > 1 and not (left or of_keras) else None
         explained = sum((row.count - 1) * row.size_bytes for row in left) or (
-            _growth(case) if times > 1 else 0
+            unlike.bytes if unlike else _growth(case) if times > 1 else 0
         )
         warnings = f"{times} warnings, at least {tracings} tracings" if times > 1 else "a warning"
         kept = "each trace keeps its graph"
@@ -112,6 +120,8 @@ def check(case: Case) -> Iterator[Finding]:
         if left:
             each = "each trace, or each new model," if of_keras else "each trace"
             kept = f"most likely {each} left tensors behind: {_counted(left)} in use"
+        elif unlike:
+            kept = f"most likely each trace left tensors of another shape behind: {unlike.text()} are in use"
         told_why = times > 1 and _says_why(code) and _is_small(moment)
         by_models = of_keras and any(each.model for each in kept_by_code(case.capture.surroundings))
         yield Finding(
@@ -121,10 +131,19 @@ def check(case: Case) -> Iterator[Finding]:
             explains=explained or None,
             basis=Basis.MEASURED if explained else None,
             evidence=(Evidence("the first warning", line), *chunk_evidence(left)),
-            detail=_LIKELY if left else "",
-            remedies=(_MODELS,) if of_keras else _remedies(line, anew, bool(left), code=code),
+            detail=_LIKELY if left or unlike else "",
+            remedies=(_MODELS,)
+            if of_keras
+            else (
+                *(
+                    (_FEW_LENGTHS,)
+                    if unlike and not (anew or (code and code.shape and not code.number))
+                    else ()
+                ),
+                *_remedies(line, anew, bool(left or unlike), code=code),
+            ),
             moment=index,
-            rules_out=_OF_ONE_STEP if told_why else (),
+            rules_out=_OF_ONE_STEP if told_why or unlike else (),
         )
 
 
@@ -251,6 +270,12 @@ def _remedies(
     return (_signature(code), *arrays, *([once] if counted and not told else []))
 
 
+def _few_lengths(unlike: UnlikeBlocks | None, anew: str, code: Retraced | None) -> tuple[Remedy, ...]:
+    """Few lengths, where each trace left other sizes; not where the argument that differs is known."""
+    named = code is not None and code.shape is not None and not code.number
+    return (_FEW_LENGTHS,) if unlike and not (anew or named) else ()
+
+
 def _in_the_program(case: Case, function: str) -> Retraced | None:
     """The function as the program's code has it; trees are read only where there is a program."""
     program, name = case.capture.surroundings.program(), function.partition("`")[2].partition("`")[0]
@@ -338,6 +363,14 @@ def _left_behind(moment: Moment, tracings: int) -> list[Allocation]:
     whole = all_in_use(moment)
     beyond = sum((row.count - 1) * row.size_bytes for row in rows)
     return sorted(rows, key=lambda row: -row.total_bytes) if beyond >= _MIN_SHARE * whole > 0 else []
+
+
+def _of_other_shapes(moment: Moment, tracings: int) -> UnlikeBlocks | None:
+    """Blocks of ever other sizes that fill the dump, as many at least as traces are counted."""
+    if attributed(moment) or moment.is_counted:
+        return None
+    unlike = unlike_blocks(moment.attribution.table, all_in_use(moment))
+    return unlike if unlike and unlike.blocks >= tracings else None
 
 
 _IN_A_STEP = (Kind.ACTIVATION, Kind.GRADIENT, Kind.WORKSPACE)
