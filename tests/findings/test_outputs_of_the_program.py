@@ -247,3 +247,40 @@ def test_what_fails_inside_a_layer_at_the_stated_batch(shape: str, node: str, sa
 def test_a_whole_set_of_images_is_no_batch_of_a_training(samples: int, said: bool) -> None:
     code = CODE.replace("batch_size=32", "").replace("128, 128", "16, 16")
     assert (found(code + oom(f"{samples},16,16,64")) is not None) is said
+
+
+ATTENDS = """
+class Attend(tf.keras.layers.Layer):
+    def __init__(self, width, heads, **kw):
+        super().__init__(**kw)
+        self.heads = heads
+        self.qkv = tf.keras.layers.Dense(3 * width, name="qkv")
+        self.drop = tf.keras.layers.Dropout(0.1, name="drop")
+
+    def call(self, x, training=False):
+        b, t = tf.shape(x)[0], tf.shape(x)[1]
+        qkv = tf.reshape(self.qkv(x), [b, t, 3, self.heads, 16])
+        q, k, v = tf.unstack(tf.transpose(qkv, [2, 0, 3, 1, 4]), num=3)
+        scores = tf.matmul(q, k, transpose_b=True)
+        weights = self.drop(tf.nn.softmax(scores), training=training)
+        return tf.matmul(weights, v)
+
+x = tf.keras.Input((600, 64))
+y = Attend(64, 4, name="attend")(x)
+model = tf.keras.Model(x, y)
+model.fit(data, batch_size=8)
+"""
+
+
+def test_attention_that_makes_most_is_said_and_comes_second() -> None:
+    finding = found(ATTENDS + oom("8,4,600,600", "model/attend/drop/dropout/Mul"))
+    assert finding and finding.because
+    assert finding.because.startswith("attention's weights, 600 x 600 for each head and sample, are most")
+    assert f"{8 * 4 * 600 * 600 * 4 / MIB:.2f} MiB of the" in finding.because
+    slugs = [each.slug for each in finding.remedies]
+    assert slugs.index("smaller-batch") < slugs.index("blockwise-attention") < slugs.index("mixed-precision")
+
+
+def test_a_wide_net_of_a_square_picture_is_no_attention() -> None:
+    finding = found(CODE.replace("64, 3", "128, 3") + oom("32,128,128,128"))
+    assert finding and finding.because and "attention" not in finding.because

@@ -47,7 +47,7 @@ BASIS = Basis.SHAPE
 EXPLAINS = "the failing scores, and held ones of the same size"
 
 _WORDS = regex(
-    r"att(?:entio)?n|(?:\b|_)att(?=\b|_|\d)|\bmha|softmax|transformer|bert|scores|einsum|query"
+    r"att(?:entio)?n|attend|(?:\b|_)att(?=\b|_|\d)|\bmha|softmax|transformer|bert|scores|einsum|query"
     r"|(?:\b|_)heads\b|MatMul|dot_general",
     re.IGNORECASE,
 )

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from tfmemlens.findings import attention_scores
 from tfmemlens.findings.support import code_snippets, far_too_much, remedies
 from tfmemlens.findings.support.code_outputs import CodeOutput, kernels_of
 from tfmemlens.findings.support.kept import joined_to_itself
@@ -79,6 +80,14 @@ def _finding(
     assert moment.request
     weights = _weights(case, outputs_of(case, moment, moment.request, idle=True), room)
     what = f"{of_all} (most {made[0].name}){weights}" if weights else f"{of_all}: most {most}"
+    scores = _scores(case, index, made)
+    if scores:
+        length, total = made[0].shape[-1], sum(each.bytes for each in made if each.shape == made[0].shape)
+        what = (
+            f"attention's weights, {length:,} x {length:,} for each head and sample, are most of what"
+            f" training keeps: {human(total)} of the {human(whole)} that the outputs of the code's {many}"
+            f" layers take at a batch of {_told(case, moment, batch)}; scores and softmax come on top"
+        )
     return Finding(
         severity=Severity.CAUSE,
         headline=what,
@@ -101,7 +110,7 @@ def _finding(
                 if each is not asked
             ),
         ),
-        remedies=tuple(_remedies(case, moment, made, whole)),
+        remedies=tuple(_remedies(case, moment, made, whole, scores)),
         moment=index,
         account=True,
     )
@@ -139,13 +148,29 @@ def _told(case: Case, moment: Moment, rows: int) -> str:
     return f"{own:,} ({rows:,} rows)" if own and own < rows and rows % own == 0 else f"{rows:,}"
 
 
-def _remedies(case: Case, moment: Moment, made: list[CodeOutput], whole: int) -> Iterator[Remedy]:
+def _scores(case: Case, index: int, made: list[CodeOutput]) -> Finding | None:
+    """What is told of attention scores, where layers that make tensors of their size make most of all."""
+    square = made[0].shape[-1] == made[0].shape[-2:][0] and len(made[0].shape) > 2
+    alike = sum(each.bytes for each in made if each.shape == made[0].shape)
+    if not square or _sets_width(made[0]) or 2 * alike < sum(each.bytes for each in made):
+        return None
+    return next((each for each in attention_scores.check(case) if each.moment == index), None)
+
+
+_OF_SCORES = ("shorter-sequences", "blockwise-attention", "bucket-sequences")
+
+
+def _remedies(
+    case: Case, moment: Moment, made: list[CodeOutput], whole: int, scores: Finding | None
+) -> Iterator[Remedy]:
     smaller = _smaller_samples(case, moment, made, whole)
     if smaller:
         yield smaller
     else:
         for fewer in remedies.offered(case, moment, "smaller-batch"):
             yield _several_times(case, moment, fewer, whole)
+    if scores:
+        yield from (each for each in scores.remedies if each.slug in _OF_SCORES)
     largest = made[0]
     width = largest.shape[-1]
     if largest.bytes >= _LARGE * whole and width >= 2 and len(made) > 1 and _sets_width(largest):
