@@ -6,6 +6,7 @@ import ast
 
 import pytest
 
+from tests.findings.logs import dump_by_size, oom
 from tfmemlens import pipeline
 from tfmemlens.findings.support.graph_loop import graph_loop
 from tfmemlens.findings.support.taped_loop import taped_loop
@@ -130,3 +131,23 @@ def test_as_many_blocks_as_turns_are_what_they_make() -> None:
 )
 def test_other_blocks_are_no_turns(count: int, turns: str, shape: str, node: str) -> None:
     assert "turns of `tf.while_loop`" not in of_frames(count, turns, shape, node).verdict
+
+
+STATE = """
+def simulate(u, steps):
+    _, u = tf.while_loop(lambda i, u: i < steps, body, (0, u))
+    return u
+with tf.GradientTape() as tape:
+    loss = tf.reduce_mean(simulate(u0, 150))
+"""
+
+
+@pytest.mark.parametrize(("code", "again"), [(STATE, True), (STATE.replace("tf.while_loop", "run"), False)])
+def test_the_loop_of_a_program_can_be_computed_again_in_pieces(code: str, again: bool) -> None:
+    size = 4 * 128 * 128 * 8 * 4
+    dump = dump_by_size(size, 300, (126, size)).replace("net/dense/MatMul", "while/body/_1/while/Roll")
+    asked = oom("4,128,128,8", "while/body/_1/while/Roll")
+    slugs = [
+        action.remedy.slug for action in pipeline.explain("TensorFlow 2.11\n" + code + dump + asked).actions
+    ]
+    assert ("pieces-again" in slugs) is again

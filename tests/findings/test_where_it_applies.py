@@ -46,13 +46,16 @@ ON_CPU = {
     "onednn": ((2, 5), LAST),  # TF_ENABLE_ONEDNN_OPTS
     "size-the-slabs": (FIRST, (1, 13)),
 }  # fmt: skip
-WITHOUT_SESSION = dict.fromkeys(
-    (
-        "one-function", "one-model", "one-signature", "own-function", "own-gradient", "pass-arrays",
-        "stop-recording", "without-tqdm",
+WITHOUT_SESSION = {
+    **dict.fromkeys(
+        (
+            "one-function", "one-model", "one-signature", "own-function", "own-gradient", "pass-arrays",
+            "stop-recording", "without-tqdm",
+        ),
+        ((2, 0), LAST),
     ),
-    ((2, 0), LAST),
-)  # fmt: skip
+    "pieces-again": ((2, 4), LAST),  # a graph's loop that is called with variables, as run
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("session", [True, False])
@@ -260,7 +263,7 @@ OF_TRAINING = {
     "first-order", "freeze-weights", "gradient-accumulation", "keep-slices", "lighter-optimizer",
     "penalty-on-part", "recompute", "sampled-loss", "smaller-moments", "sparse-labels", "sparse-updates",
     "penalty-on-rows",
-    "swap-to-host", "truncate", "fewer-turns", "without-penalty",
+    "swap-to-host", "truncate", "fewer-turns", "pieces-again", "without-penalty",
 }  # fmt: skip
 """Gradients, slots and losses are of training alone."""
 WHERE_TRAINING_SHOWS = {"gradient-accumulation", "mixed-precision", "recompute"}
@@ -316,7 +319,7 @@ def test_whether_sessions_have_each_remedy(slug: str) -> None:
         "fewer-steps", "fill-one-array", "first-order", "freeze-weights", "keep-numbers",
         "no-kept-tape", "no-persistent-tape", "one-function", "one-model", "one-random-direction",
         "one-repetition-at-a-time", "one-signature", "own-function", "own-gradient", "parts-to-host",
-        "pass-arrays", "plain-tapes",
+        "pass-arrays", "pieces-again", "plain-tapes",
         "stop-recording", "tape-inside-loop", "tape-per-part", "without-tqdm",
     }  # fmt: skip
     held = {session: where.holds(run) for session, run in runs.items()}

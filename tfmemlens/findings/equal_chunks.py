@@ -641,7 +641,8 @@ def _remedies(case: Case, moment: Moment, kept: bool) -> Iterator[Remedy]:
             )
         fewer = list(remedies.offered(case, moment, "smaller-batch"))
         first = (remedies.batch_of(case, moment) or 0) >= _WORTH_HALVING  # which changes no gradient
-        yield from (*fewer, _TRUNCATE) if first else (_TRUNCATE, *fewer)
+        again = (_PIECES_AGAIN,) if _has_a_loop_of_its_own(case) else ()
+        yield from (*fewer, *again, _TRUNCATE) if first else (*again, _TRUNCATE, *fewer)
     elif request and (name := _stores(case, request)):
         yield Remedy(
             f"keep no tensors in `{name}`: keep numbers, or arrays on the host, or add up as you go",
@@ -685,6 +686,19 @@ def _remedies(case: Case, moment: Moment, kept: bool) -> Iterator[Remedy]:
         yield from remedies.offered(case, moment, "smaller-batch")
 
 
+def _has_a_loop_of_its_own(case: Case) -> bool:
+    """Whether the program's code runs a loop of the graph, of whose turns a part can be a function."""
+    return any(_GRAPH_LOOP.search(line.text) for line in code_lines(case.capture.surroundings))
+
+
+_GRAPH_LOOP = regex(r"\btf\.(?:while_loop|scan|foldl|foldr)\(")
+_PIECES_AGAIN = Remedy(
+    "let the backward pass compute the loop again, a piece at a time: kept are what goes into each piece and"
+    " the turns of one (the call stands around the graph's loop, not in its body, where its variables cannot"
+    " be captured)",
+    "piece = tf.recompute_grad(lambda s: run(s, turns=10))   # then: for _ in range(n // 10): s = piece(s)",
+    slug="pieces-again",
+)
 _WORTH_HALVING = 4
 _TRUNCATE = Remedy(
     "cut the sequence into pieces (truncated backpropagation): memory grows with the number of iterations",
@@ -710,6 +724,7 @@ def _of_graph_loop(loop: GraphLoop) -> Iterator[Remedy]:
             "tf.while_loop(cond, body, loop_vars, swap_memory=True)",
             slug="swap-to-host",
         )
+    yield _PIECES_AGAIN
     yield Remedy(
         "run the loop in pieces, each with a gradient of its own, the next from where the last one ended"
         " (truncated backpropagation)",

@@ -496,6 +496,7 @@ TABLE: dict[str, Applicability] = {
     "bucket-sequences": _ANYWHERE,
     "fewer-steps": Applicability(session=False, code=_TENSORFLOW),
     "truncate": _IN_TRAINING,
+    "pieces-again": Applicability(_TENSORFLOW, since=(2, 4), session=False, training=True),
     "fewer-turns": _IN_TRAINING,
     "swap-to-host": Applicability(
         _TENSORFLOW, until=(1, 15), devices=_ON_GPU, training=True, done="swap_memory=True"
