@@ -310,12 +310,31 @@ def _finding(case: Case, index: int, moment: Moment, request: Request, shown: _S
         remedies=(
             *((remedies.WRONG_SIZE,) if remedies.has_a_wrong_size(request) else ()),
             *((by_index(table),) if table else ()),
-            *(_remedy(each, case, moment, request, words) for each in idiom.advice if not table),
-            *remedies.offered(case, moment, *idiom.also),
+            *_advised(case, moment, request, idiom, words, of_table=bool(table)),
         ),
         moment=index,
         rules_out=(*idiom.rules_out, *BESIDE_A_TABLE) if table else idiom.rules_out,
     )
+
+
+def _advised(
+    case: Case,
+    moment: Moment,
+    request: Request,
+    idiom: TensorFlowIdiom,
+    words: Mapping[str, str],
+    *,
+    of_table: bool,
+) -> tuple[Remedy, ...]:
+    """The changes of the code, and what helps any step; a smaller batch first where the tensor has the batch
+    and blocks help a training only if the backward pass computes each again.
+    """
+    changes = () if of_table else tuple(_remedy(each, case, moment, request, words) for each in idiom.advice)
+    others = tuple(remedies.offered(case, moment, *idiom.also))
+    shape = request.failed.shape or (None,)
+    of_batch = shape[0] is not None and remedies.batch_of(case, moment) == shape[0]
+    trains = situation(case, moment).training is True and idiom.slug == "broadcast-whole"
+    return (*others, *changes) if trains and of_batch else (*changes, *others)
 
 
 def _factors(told: Surroundings, shape: Sequence[int | None] | None) -> str:
