@@ -156,7 +156,14 @@ waiting = tf.math.unsorted_segment_sum(flow, finish, n)
 
 
 @pytest.mark.parametrize(
-    ("message", "product"), [("leaving", True), ("tf.concat([leaving, arriving], axis=-1)", False)]
+    ("message", "product"),
+    [
+        ("leaving", True),
+        ("tf.concat([leaving, arriving], axis=-1)", False),
+        ("tf.concat([tf.gather(cars, start), tf.gather(cars, finish)], axis=-1)", False),
+        ("tf.concat([tf.gather(cars, start), road], axis=-1)", False),  # and what the edge has
+        ("tf.concat([tf.gather(cars, start)], axis=-1)", True),
+    ],
 )
 def test_a_message_of_both_ends_is_no_product_with_a_matrix(message: str, product: bool) -> None:
     text = f"num_nodes, num_edges = 6000, 240000\n{NET.format(message=message)}\n"

@@ -162,6 +162,10 @@ def _has_a_row_for_each_edge(request: Request, graph: GraphRows) -> bool | None:
 
 _GATHERED = regex(r"\A\s*(?P<names>[A-Za-z_][\w, ]{0,60}?)\s*=[^=][^\n]{0,60}?\bgather\(")
 _NAME = regex(r"[A-Za-z_]\w*")
+_A_GATHER = regex(r"(?:\w+\.)*(?:gather|take)\([^()]{1,80}\)")
+"""Rows of nodes that are looked up within the list that is joined: with another such, or with what is not
+looked up, the features of the edge.
+"""
 _NO_SUM = regex(r"(?:\b|_)segment_(?:max|min|prod|softmax)\w{0,4}\(")
 _JOINED = regex(r"\b(?:concat|concatenate|Concatenate\([^()]*\))\(\s*\[(?P<names>[^\]\[]{1,120})\]")
 
@@ -173,8 +177,12 @@ def _of_both_ends(case: Case) -> bool:
     code = [line.text for line in code_lines(case.capture.surroundings)]
     found = (match["names"] for text in code if (match := _GATHERED.match(text)))
     gathered = {each for names in found for each in _NAME.findall(names)}
-    joined = (match["names"] for text in code if (match := _JOINED.search(text)))
-    return any(len(gathered & set(_NAME.findall(names))) > 1 for names in joined)
+    joined = [match["names"] for text in code if (match := _JOINED.search(text))]
+    if any(len(gathered & set(_NAME.findall(names))) > 1 for names in joined):
+        return True
+    return any(_A_GATHER.search(names) and _NAME.search(_A_GATHER.sub("", names)) for names in joined) or any(
+        len(_A_GATHER.findall(names)) > 1 for names in joined
+    )
 
 
 def _takes_no_sum(case: Case) -> bool:
