@@ -61,3 +61,28 @@ def test_a_trial_of_an_algorithm_is_no_end_by_itself(message: str, trial: bool) 
     report = explained(f"{message}. I train with model_main_tf2.py, tensorflow\n")
     assert ("a trial of one of cuDNN's algorithms" in report.verdict) is trial
     assert ("whether the run went on" in report.actions[-1].remedy.text) is trial
+
+
+SAVES = '''# image2image resource exhausted error
+
+Traceback (most recent call last):
+  File "train.py", line 225, in <module>
+    trainer.train()
+  File "site-packages/tensorflow/python/training/saver.py", line 1363, in save
+    {self.saver_def.filename_tensor_name: checkpoint_file})
+  File "site-packages/tensorflow/python/client/session.py", line 766, in run
+'''
+
+
+@pytest.mark.parametrize(
+    ("text", "of_a_file"),
+    [
+        (SAVES, True),
+        (SAVES.replace("resource exhausted error", "runs out of memory"), False),
+        (SAVES.replace("saver.py", "session_hook.py"), False),
+    ],
+)
+def test_a_heading_alone_above_a_traceback_that_saves(text: str, of_a_file: bool) -> None:
+    report = explained(text)
+    assert ("in a traceback that writes a file" in report.verdict) is of_a_file
+    assert ([each.remedy.slug for each in report.actions] == ["room-for-files"]) is of_a_file

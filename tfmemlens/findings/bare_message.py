@@ -35,7 +35,7 @@ from tfmemlens.findings.support.tiny_pools import left_by_others
 from tfmemlens.findings.support.told_mechanism import told_mechanism
 from tfmemlens.findings.support.tool_settings import in_tiles, of_batch, tool
 from tfmemlens.findings.support.traceback_place import of_the_node
-from tfmemlens.findings.support.verdict import OF_A_FILE
+from tfmemlens.findings.support.written_files import of_a_file
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import FailedRequest, RequestKind
@@ -84,7 +84,7 @@ def check(case: Case) -> Iterator[Finding]:
         ):
             continue
         if framework == TENSORFLOW and failed.line and (writes := _writes_a_file(case, failed.line)):
-            yield _of_a_file(failed.line, writes, index)
+            yield of_a_file(failed.line, writes, index)
             continue
         told = incident.state.limit or incident.state.in_use or incident.chunks or incident.size_classes
         if told or len(moment.attribution.table) or (failed.line and "failed to alloc" in failed.line.text):
@@ -207,29 +207,6 @@ def _writes_a_file(case: Case, message: Line) -> Line | None:
     return writes
 
 
-def _of_a_file(message: Line, writes: Line, index: int) -> Finding:
-    """The error that TensorFlow raises for files, too: a disk, a quota, open files."""
-    what = (
-        f"{OF_A_FILE} ({writes.place}): most likely no lack of memory, as TensorFlow raises the same"
-        " error where a disk, its inodes or a quota are full, or too many files are open"
-    )
-    return Finding(
-        severity=Severity.FACTOR,
-        headline=what,
-        evidence=(Evidence("the message", message), Evidence("writes a file", writes)),
-        remedies=(_SEE_THE_DISK,),
-        rules_out=("record-a-step", "dump-file", "list-tensors", "read-the-log"),
-        moment=index,
-    )
-
-
-_SEE_THE_DISK = Remedy(
-    "see first whether the file system that it writes to has room and inodes left (a volume or a user may"
-    " have a quota below what the disk has free), and how many files it may open; a smaller batch changes"
-    " nothing there",
-    "df -h; df -i; quota -s; ulimit -n",
-    slug="room-for-files",
-)
 _NO_BATCH = ("a batch of one", "any batch alike", "a smaller batch in vain")
 """What the text says of its batch, where no shape says more."""
 _SHUFFLES = regex(r"(?i)\bshuffl(?:e|ing)\b")

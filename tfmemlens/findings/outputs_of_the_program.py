@@ -86,8 +86,10 @@ def _finding(
         what = (
             f"attention's weights, {length:,} x {length:,} for each head and sample, are most of what"
             f" training keeps: {human(total)} of the {human(whole)} that the outputs of the code's {many}"
-            f" layers take at a batch of {_told(case, moment, batch)}; scores and softmax come on top"
+            f" layers take at a batch of {_told(case, moment, batch)}"
         )
+        if made[0].output.class_name != "MultiHeadAttention":
+            what += "; scores and softmax come on top"  # of a layer of Keras's own they are counted
     return Finding(
         severity=Severity.CAUSE,
         headline=what,

@@ -84,6 +84,7 @@ from tfmemlens.findings.support.which_memory import (
     ram_beside_hbm,
     whose,
 )
+from tfmemlens.findings.support.written_files import of_a_file
 from tfmemlens.findings.support.xla_arena.facts import LARGEST_DEVICE
 from tfmemlens.model.capture import (
     LIBRARY_FRAME,
@@ -182,6 +183,18 @@ _CACHE_OF_A_FILE = Remedy(
 )
 
 
+def _writes_a_file(told: Surroundings, line: Line) -> Line | None:
+    """The frame below a heading that writes a file, where the words name the error and no memory."""
+    writes = told.shows("writing a file")
+    if writes is None or writes.number < line.number or not writes.text.lstrip().startswith("File "):
+        return None
+    return writes if _ONLY_RESOURCES.search(line.text) and not _NAMES_MEMORY.search(line.text) else None
+
+
+_ONLY_RESOURCES = regex(r"(?i)\bresources?[ _]?exhaust")
+_NAMES_MEMORY = regex(r"(?i)\bmemory\b|\b[GV]?RAM\b|\bOOM\b|allocat")
+
+
 def caches(told: Surroundings, line: Line | None, grows: Line | None = None) -> str:
     """The call of tf.data's cache that the words or the code name: `cache()`, `cache(filename)`; or how prose
     says it; empty where nothing does.
@@ -236,6 +249,9 @@ def check(case: Case) -> Iterator[Finding]:
         return
     if grows is None and line.number == 1 and another_error(told) and not _OF_A_PERSON.search(line.text):
         yield _of_a_title(told, line)
+        return
+    if grows is None and (writes := _writes_a_file(told, line)):
+        yield of_a_file(line, writes)
         return
     if grows is None and likely is None and _is_only_a_heading(told, line):
         yield _of_a_heading(told, line)

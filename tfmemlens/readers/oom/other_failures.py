@@ -495,18 +495,21 @@ ELSEWHERE = {
         needs="bigger than 2",
     ),
     "a file of a checkpoint could not be written: as a rule the disk or a quota was full": LineRule(
-        r"(?i:resource[ _]?exhausted(?:error)?): ?\.{0,2}[\w~./\\: -]{1,200}"
-        r"(?:\.tempstate\d+|\.(?:data|tmp)-\d{5}-of-\d{5}\S{0,40}|\.part-\d+\S{0,40})\s*(?:;|\Z)",
+        r"(?i:resource[ _]?exhausted(?:error)?(?: \(see above for traceback\))?): ?\.{0,2}[\w~./\\: -]{1,200}"
+        r"(?:\.tempstate\d+|\.(?:data|tmp)-\d{5}-of-\d{5}[^\s`'\")]{0,40}|\.part-\d+[^\s`'\")]{0,40})"
+        r"\s*(?:[;`'\")]|\Z)",
         "ResourceExhaustedError: ./run/net-12.tempstate1234567890123456789",
         "W op_kernel.cc:975] Resource exhausted:/home/net-35.data-00000-of-00001",
-        needs=("exhausted:", "exhaustederror:"),
+        "(`ResourceExhaustedError (see above for traceback): out/net-9.tempstate12`)",
+        needs=("exhausted:", "exhaustederror:", "for traceback):"),
     ),
     "a file could not be written: as a rule the disk or a quota was full": LineRule(
-        r"(?:ResourceExhaustedError|RESOURCE_EXHAUSTED): (?:[A-Z]:|~|\.{1,2})?(?:[\w.-]*[/\\]){1,20}"
-        r"[\w.-]*(?:-of-\d{2,6}|\.[A-Za-z]\w{1,11})\s*(?:;|\Z)",
+        r"(?:ResourceExhaustedError(?: \(see above for traceback\))?|RESOURCE_EXHAUSTED): "
+        r"(?:[A-Z]:|~|\.{1,2})?(?:[\w.-]*[/\\]){1,20}"
+        r"[\w.-]*(?:-of-\d{2,6}|\.[A-Za-z]\w{1,11})\s*(?:[;`'\")]|\Z)",
         "tensorflow.python.framework.errors_impl.ResourceExhaustedError: out/train/cats_train_00002-of-00004",
         "ResourceExhaustedError: /data/run/train.tfrecords",
-        needs=("exhaustederror: ", "exhausted: "),
+        needs=("exhaustederror: ", "exhausted: ", "for traceback): "),
     ),
     "a file could not be opened for writing: the disk or its inodes were full, or the process had as many"
     " open as it may have": LineRule(
