@@ -63,7 +63,7 @@ def test_a_trial_of_an_algorithm_is_no_end_by_itself(message: str, trial: bool) 
     assert ("whether the run went on" in report.actions[-1].remedy.text) is trial
 
 
-SAVES = '''# image2image resource exhausted error
+SAVES = """# image2image resource exhausted error
 
 Traceback (most recent call last):
   File "train.py", line 225, in <module>
@@ -71,7 +71,7 @@ Traceback (most recent call last):
   File "site-packages/tensorflow/python/training/saver.py", line 1363, in save
     {self.saver_def.filename_tensor_name: checkpoint_file})
   File "site-packages/tensorflow/python/client/session.py", line 766, in run
-'''
+"""
 
 
 @pytest.mark.parametrize(

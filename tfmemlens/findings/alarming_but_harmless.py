@@ -25,6 +25,7 @@ from tfmemlens.findings.support.cuda_libraries import (
 )
 from tfmemlens.findings.support.last_line import ended_after, helps, speaks_of_memory
 from tfmemlens.findings.support.traceback_place import in_short
+from tfmemlens.findings.support.unseen_end import WITH_ITS_END, unseen_end
 from tfmemlens.knowledge.gpu_memory import shares_ram
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case
@@ -101,7 +102,18 @@ def check(case: Case) -> Iterator[Finding]:
                     f" {granted}, which by itself ends no run"
                 ),
                 evidence=(Evidence("the warning", line), Evidence("what the text says", title)),
-                remedies=(_WITH_ITS_END, _SEE_RAM),
+                remedies=(WITH_ITS_END, _SEE_RAM),
+            )
+            return
+        if unseen := unseen_end(case.capture.surroundings):
+            yield Finding(
+                severity=Severity.NOTE,
+                headline=(
+                    f"no message of a failure is in this text: {granted}, which by itself ends no run;"
+                    f" {unseen.words}{_of_the_gpu(case)}"
+                ),
+                evidence=(Evidence("the warning", line), Evidence("its end", unseen.line)),
+                remedies=(unseen.remedy, _SEE_RAM),
             )
             return
         yield Finding(
@@ -202,12 +214,6 @@ def _told_in_words(case: Case) -> Line | None:
 
 
 _OF_AN_END = ("ended in words", "killed in words", "the machine restarts", "ending silently")
-_WITH_ITS_END = Remedy(
-    "run it as a script in a terminal and add what it prints last: what is quoted here ends before anything"
-    " went wrong",
-    "python -X faulthandler train.py > train.log 2>&1; echo $?",
-    slug="read-the-log",
-)
 
 
 def _beside_words(case: Case, first: tuple[str, Line], told: Line) -> Finding:
@@ -220,7 +226,7 @@ def _beside_words(case: Case, first: tuple[str, Line], told: Line) -> Finding:
             f" are messages of the start, which end no run ({what})"
         ),
         evidence=(Evidence("what the text says", told), Evidence("a message of the start", line)),
-        remedies=(*_of_the_device(case, what, line), _WITH_ITS_END),
+        remedies=(*_of_the_device(case, what, line), WITH_ITS_END),
     )
 
 

@@ -229,6 +229,12 @@ _HELP = {
         "ds = tf.data.Dataset.from_generator(batches, tf.float32)   # TF 1.4+",
         slug="data-out-of-the-graph",
     ),
+    "max_model_size": Remedy(
+        "allow larger models, or let the search propose smaller ones (fewer units, fewer layers, smaller"
+        " images): the log names how many parameters each had",
+        "kt.Hyperband(build, max_model_size=5_000_000, ...)",
+        slug="smaller-model",
+    ),
     "gRPC's limit": Remedy(
         "raise the limit of the side that refused the message (the error's stack shows which), or send less"
         " at a time: of data fewer samples or smaller numbers such as uint8, of weights float16",

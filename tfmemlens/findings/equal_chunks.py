@@ -117,7 +117,7 @@ def check(case: Case) -> Iterator[Finding]:
         kept = bool(meaning) or most >= _MIN_CERTAIN_COUNT
         built = not meaning and _of_weights(case, moment)
         meaning = ": most likely weights or slots, as the model was being built" if built else meaning
-        guessed = kept and not meaning and _of_a_session(case)
+        guessed = kept and not meaning and (_of_a_session(case) or _in_a_fit(request))
         if guessed:
             meaning = ": most likely what layers of one shape, or the turns of a loop, made in one step"
         counted = any(held_by_python.check(case))
@@ -144,6 +144,12 @@ def _of_a_session(case: Case) -> bool:
     return case.api.newest < _FIRST_EAGER
 
 
+def _in_a_fit(request: Request) -> bool:
+    """Whether a layer failed within Keras's own step of training, which keeps no tensor of another step."""
+    return request.failed.keras_call in _FITS and bool(request.failed.frames)
+
+
+_FITS = ("fit", "fit_generator", "train_on_batch")
 _FIRST_EAGER = (1, 14)
 """Before it hardly anybody ran TensorFlow eagerly."""
 _LESS_OF_A_STEP = Remedy(
@@ -600,12 +606,7 @@ def _remedies(case: Case, moment: Moment, kept: bool) -> Iterator[Remedy]:
         yield from one_by_one(case, found)
         return
     if not kept:
-        look = Remedy(
-            "if memory grows from step to step: append numbers to your lists (losses, gradients, outputs),"
-            " not tensors",
-            "history.append(float(loss))   # not history.append(loss)",
-            slug="look-for-lists",
-        )
+        look = _LOOK_FOR_LISTS
         smaller = remedies.offered(case, moment, "smaller-batch")
         shown = case.capture.surroundings.shows("training")
         yield from (
@@ -667,6 +668,9 @@ def _remedies(case: Case, moment: Moment, kept: bool) -> Iterator[Remedy]:
             "kept.append(codes.mean())   # not kept.append(codes)",
             slug="look-for-lists",
         )
+    elif request and _in_a_fit(request) and not _meaning(case, moment):
+        yield from remedies.offered(case, moment, "smaller-batch", "recompute")
+        yield _LOOK_FOR_LISTS
     elif _of_a_session(case) and not _meaning(case, moment):
         yield from remedies.offered(case, moment, "smaller-batch") or (_LESS_OF_A_STEP,)
     elif _meaning(case, moment):
@@ -732,6 +736,12 @@ def _of_graph_loop(loop: GraphLoop) -> Iterator[Remedy]:
     )
 
 
+_LOOK_FOR_LISTS = Remedy(
+    "if memory grows from step to step: append numbers to your lists (losses, gradients, outputs), not"
+    " tensors",
+    "history.append(float(loss))   # not history.append(loss)",
+    slug="look-for-lists",
+)
 _A_TAPE_FOR_EACH = Remedy(
     "cut the sequence into pieces, and take the gradient of each with a tape of its own (truncated"
     " backpropagation): memory grows with the number of iterations under one tape",

@@ -24,6 +24,7 @@ from tfmemlens.findings.support.rows import attributed, requests
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
 from tfmemlens.findings.support.weights import in_summary, no_room_at_start
 from tfmemlens.knowledge.kernel_shapes import flattened
+from tfmemlens.model.capture import StatedSize
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import RequestKind
@@ -57,7 +58,9 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         told = case.capture.surroundings
         texts = None if layers or told.shows("training") else told.shows("encoding texts")
-        if texts and not (flattened(rows) or _names_a_table(case)):
+        if not layers and (stated := _of_positions(case, rows)):
+            yield _of_samples(index, request, stated)
+        elif texts and not (flattened(rows) or _names_a_table(case)):
             yield _of_texts(case, index, request, texts)
         else:
             yield _finding(case, index, request, layers)
@@ -93,6 +96,61 @@ def _like_a_weight(rows: int, units: int, batch: int | None) -> bool:
     return rows >= _ROWS_OF_A_TABLE or bool(flattened(rows) and rows & (rows - 1))
 
 
+def _of_positions(case: Case, rows: int) -> StatedSize | None:
+    """The shape of data that the text states, whose first two sides make so many rows: samples and what each
+    of them has.
+    """
+    stated = (each for each in case.capture.surroundings.sizes if len(each.sizes) >= _OF_DATA)
+    return next((each for each in stated if each.sizes[0] * each.sizes[1] == rows), None)
+
+
+_OF_DATA = 2
+
+
+def _of_samples(index: int, request: Request, stated: StatedSize) -> Finding:
+    """All samples of a set in one call: a row for each position of each."""
+    rows, units = (size or 1 for size in request.failed.shape or (1, 1))
+    samples, positions = stated.sizes[:2]
+    need = _FLOAT_BYTES * rows * units
+    part = max(min(samples // 2, samples * _SMALL_CALL // need), 1)
+    part = 1 << (part.bit_length() - 1)
+    what = (
+        f"a row of {units:,} numbers for each of {samples:,} x {positions:,}, which is the shape of data that"
+        f" {stated.line.place} states: so all {samples:,} samples are in one batch"
+    )
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=what,
+        because=what,
+        explains=request.failed.tensor_bytes,
+        evidence=(
+            Evidence(f"requested: {format_shape(request.failed.shape or ())}", request.failed.line),
+            Evidence("the shape of the data", stated.line),
+        ),
+        remedies=(
+            Remedy(
+                f"give the model fewer samples at once: with {part:,} instead of {samples:,} this takes"
+                f" {human(need // samples * part)}",
+                saves_bytes=need - need // samples * part,
+                certainty=Certainty.EXACT if request.failed.tensor_bytes else None,
+                slug="in-batches",
+            ),
+        ),
+        moment=index,
+        rules_out=("smaller-batch", "in-pieces"),
+    )
+
+
+def _counted_weights(case: Case, rows: int, units: int) -> StatedSize | None:
+    """The number of parameters that the text states, of which such a matrix is nearly all."""
+    named = (each for each in case.capture.surroundings.sizes if _COUNTS_WEIGHTS.search(each.name))
+    return next((each for each in named if rows * units <= each.sizes[-1] <= _NEARLY * rows * units), None)
+
+
+_COUNTS_WEIGHTS = regex(r"(?i)\Aparam(?:eter)?s\Z")
+_NEARLY = 1.2
+
+
 def _finding(case: Case, index: int, request: Request, layers: list[tuple[str, str, int, Line]]) -> Finding:
     rows, units = (size or 1 for size in request.failed.shape or (1, 1))
     need = request.failed.tensor_bytes
@@ -111,8 +169,14 @@ def _finding(case: Case, index: int, request: Request, layers: list[tuple[str, s
         )
     else:
         what = "most likely a weight: an embedding table, or the kernel of a fully connected layer"
+    counted = None if layers else _counted_weights(case, rows, units)
+    if counted:
+        what = (
+            f"a weight, which has {rows * units:,} of the {counted.sizes[-1]:,} parameters"
+            f" ({counted.line.place}): most likely the kernel of a fully connected layer with {rows:,} inputs"
+        )
     kept = f"{what}: {size}, the same for any batch; training keeps its gradient and slots beside it"
-    if not (layers or seen or _names_a_table(case)):
+    if not (layers or seen or counted or _names_a_table(case)):
         kept = f"{_WEIGHT_OR_ROWS}: {size}; a weight is the same for any batch"
     return Finding(
         severity=Severity.CAUSE,
@@ -125,9 +189,27 @@ def _finding(case: Case, index: int, request: Request, layers: list[tuple[str, s
         ),
         remedies=(
             *((users,) if (users := no_room_at_start(case, case.moments[index])) else ()),
-            *_remedies(case, rows, units, need, layers, is_table),
+            *(_fewer_inputs(rows, units, need) if counted else ()),
+            *(() if counted else _remedies(case, rows, units, need, layers, is_table)),
         ),
         moment=index,
+    )
+
+
+def _fewer_inputs(rows: int, units: int, need: int | None) -> tuple[Remedy, ...]:
+    """What makes the kernel smaller that has nearly all parameters of a model."""
+    return (
+        Remedy(
+            f"bring its {rows:,} inputs down first (pool, stride, a mean over time, a projection, fewer"
+            " features): half as many inputs halve the matrix, its gradient and slots",
+            slug="pool-first",
+        ),
+        Remedy(
+            f"or make it narrower: {units:,} -> {max(units // 2, 1):,}",
+            saves_bytes=need and need // 2,
+            certainty=Certainty.BOUND if need else None,
+            slug="narrower-layer",
+        ),
     )
 
 

@@ -15,6 +15,7 @@ from tfmemlens.findings.support.last_line import ended_after, helps, speaks_of_m
 from tfmemlens.findings.support.remedies import FIND_THE_NAN
 from tfmemlens.findings.support.situation import framework_name
 from tfmemlens.findings.support.traceback_place import in_short
+from tfmemlens.findings.support.unseen_end import unseen_end
 from tfmemlens.model.capture import SoftWarning, Surroundings
 from tfmemlens.model.case import Case
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -56,6 +57,13 @@ def check(case: Case) -> Iterator[Finding]:
     if empty:
         helping = (_SEE_THE_SCORES,)
     going = _goes_on(told) if alone else None
+    unseen = unseen_end(told) if alone and not (nan or empty or going) else None
+    if unseen:
+        whole = (
+            f"no message of a failure is in this text: {text}, for which {framework_name(case)} chose a"
+            f" slower plan, which ends no run; {unseen.words}"
+        )
+        helping = (unseen.remedy,)
     if going and not nan:
         whole += f", and the program goes on ({going.place})"
     yield Finding(
@@ -65,6 +73,7 @@ def check(case: Case) -> Iterator[Finding]:
             Evidence("the largest of them", largest.line),
             *((Evidence("the loss is no number", nan),) if nan else ()),
             *((Evidence("nothing is found", empty),) if empty else ()),
+            *((Evidence("its end", unseen.line),) if unseen else ()),
             *((Evidence("it goes on", going),) if going and not nan else ()),
         ),
         remedies=helping,

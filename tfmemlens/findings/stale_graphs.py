@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.rows import failures, rows
 from tfmemlens.findings.support.weights import in_summary
 from tfmemlens.model.attribution import Kind, Phase
@@ -77,12 +78,21 @@ def check(case: Case) -> Iterator[Finding]:
                     "or build each model in a process of its own: when it ends, all its memory returns",
                     slug="own-process",
                 ),
+                *_smaller_step(case, moment),
             ),
             moment=index,
         )
 
 
 _MANY = 4
+_LARGE = 256 << 20
+
+
+def _smaller_step(case: Case, moment: Moment) -> Iterator[Remedy]:
+    """A smaller batch, where a large tensor of the step itself failed: no earlier model made it so large."""
+    need = moment.request.needed_bytes if moment.request else None
+    if need is not None and need >= _LARGE:
+        yield from remedies.offered(case, moment, "smaller-batch")
 
 
 def _counts_calls(case: Case, counted: _Counted) -> bool:

@@ -206,12 +206,17 @@ _ONE_PROGRAM = Remedy(
     slug="compile-the-call",
 )
 _LEAST_SIDE, _OF_UNITS = 1024, 256
+_OF_FIRST_VALUES = regex(r"Add(?:V2)?|Mul|\w*Random\w*|\w*TruncatedNormal\w*")
+"""Eager ops that make the first value of a weight; data are added, too."""
 
 
 def _dense_kernel(case: Case, failed: FailedRequest) -> tuple[int, int] | None:
-    """The sides of a matrix of which nothing says who made it, and both are sizes that people give layers."""
+    """The sides of a matrix of which nothing says who made it, or only an op that ends an initialiser, and
+    both are sizes that people give layers.
+    """
     shape = failed.shape or ()
-    if len(shape) != 2 or failed.node or failed.op or failed.source or failed.kind is not RequestKind.TENSOR:
+    told = failed.node or failed.source or (failed.op and not _OF_FIRST_VALUES.fullmatch(failed.op))
+    if len(shape) != 2 or told or failed.kind is not RequestKind.TENSOR:
         return None
     inputs, units = (side or 0 for side in shape)
     if situation(case).framework != TENSORFLOW or inputs <= units:

@@ -83,10 +83,18 @@ WHY_SILENT = {
 
 
 def last_line(told: Surroundings) -> tuple[str, Line] | None:
-    """The line that looks like the end, and whose it is: before others one that speaks of memory."""
+    """The line that looks like the end, and whose it is: before others one that speaks of memory, and before
+    a status alone, which says that it failed, the error that the program raised.
+    """
     code = {line.number for line in code_lines(told)}
     ends = [(who, line) for who, line in told.ends if line.number not in code]
-    return next(((who, line) for who, line in ends if speaks_of_memory(line)), next(iter(ends), None))
+    if any(who == _STATUS_ALONE for who, _ in ends) and told.raised and told.raised.number not in code:
+        ends.append((_PYTHON, told.raised))
+    ends.sort(key=lambda end: (not speaks_of_memory(end[1]), end[0] == _STATUS_ALONE))
+    return next(iter(ends), None)
+
+
+_STATUS_ALONE, _PYTHON = "the process's exit status", "Python"
 
 
 _OF_A_PROGRAM = ("Rust", "Go", "Java", "Python", "JavaScript", "C++", "the process's exit status")

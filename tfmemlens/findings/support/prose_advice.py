@@ -557,12 +557,26 @@ def from_the_stated(case: Case, remedy: Remedy) -> Remedy:
         return _IF_IT_TRAINS_ON_A_TPU
     if remedy is _IF_IT_TRAINS and case.capture.surroundings.shows("fails on CPU and GPU"):
         remedy = _WHATEVER_THE_DEVICE
+    if lowered := _lowered(case):
+        return replace(remedy, text=f"{lowered}; if it fails at that, too, {remedy.text}")
     stated = {value for name, value, _ in case.capture.surroundings.settings if name == "batch_size"}
     batch = int(stated.pop()) if len(stated) == 1 and all(value.isdigit() for value in stated) else 0
     if batch < _LEAST_TO_HALVE:
         return remedy
     example = f"a smaller batch ({batch} -> {batch // 2})"
     return replace(remedy, text=remedy.text.replace("a smaller batch", example, 1))
+
+
+def _lowered(case: Case) -> str:
+    """That the batch was lowered to what the code has now, which may have ended the failure; else empty."""
+    told = case.capture.surroundings
+    lowered, now = told.setting("lowered_batch"), told.setting("batch_size")
+    if lowered is None or now is None or lowered[0].split(" to ")[1] != now[0]:
+        return ""
+    return (
+        f"see whether it is mended already: {lowered[1].place} says that the batch went from"
+        f" {lowered[0]}, and {now[1].place} has {now[0]}"
+    )
 
 
 _LEAST_TO_HALVE = 2
@@ -763,6 +777,14 @@ _PREDICTS = regex(r"\.predict\w{0,10}\(|\btraining ?= ?False\b|\bload_(?:model|w
 _FITS = regex(r"\.fit\w{0,10}\(|\.train_on_batch\(|\bGradientTape\b|\bminimize\(|\bapply_gradients\(")
 
 
+def _evaluates_in_batches(told: Surroundings) -> bool:
+    """Whether the quoted code evaluates or predicts in batches of its own already."""
+    return any(_IN_BATCHES.search(each.text) for each in code_lines(told))
+
+
+_IN_BATCHES = regex(r"\.(?:evaluate|predict)\([^\n#]{0,120}\bbatch_size ?= ?\w")
+
+
 def _only_predicts(case: Case) -> bool:
     """Whether the quoted code runs a model and trains none."""
     code = list(code_lines(case.capture.surroundings))
@@ -776,7 +798,8 @@ def _of_tensorflow(case: Case, of_host: bool, grows: Line | None) -> Iterator[Re
         yield _OWN_PROCESS_TO_PREDICT if _only_predicts(case) else _OWN_PROCESS
     if told.shows("several ranks"):
         yield from (SHARD_THE_DATA,) if of_host else own_gpu.one_for_each(case)
-    if told.shows("failing in evaluation") and not (of_host or grows):
+    evaluates = told.shows("failing in evaluation") and not _evaluates_in_batches(told)
+    if (evaluates or told.shows(EVALUATION_FRAME)) and not (of_host or grows):
         yield _SMALLER_EVALUATION
     if small_pool(case) and not of_host:
         yield Remedy(

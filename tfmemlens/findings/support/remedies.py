@@ -274,6 +274,28 @@ def _begin_with_one(moment: Moment) -> bool:
     return len(maps) > 1 and len(maps) == len(shapes) and all(shape[0] == 1 for shape in maps)
 
 
+def _counts_more_than_samples(case: Case, shape: Sequence[int | None], batch: int) -> bool:
+    """Whether the first side of a map is larger than any batch of maps, and nothing calls it a batch: ops on
+    each channel or head fold them into the samples.
+    """
+    if len(shape) != _OF_EACH_CHANNEL or shape[0] != batch or batch == _stated_batch(case):
+        return False
+    return batch >= _NO_BATCH and all((side or 0) >= _A_MAP for side in shape[1:])
+
+
+_OF_EACH_CHANNEL, _NO_BATCH, _A_MAP = 3, 4096, 16
+
+
+def _is_a_map_of_one(moment: Moment) -> bool:
+    """Whether what was asked for is a map of one sample by its shape: kernels that begin with 1 are short
+    along one of their next two sides.
+    """
+    shape = (moment.request.failed.shape or ()) if moment.request else ()
+    long = (side is not None and side >= _A_SIDE for side in shape[1:3])
+    return len(shape) > _LEAST_OF_IMAGES and shape[0] == 1 and all(long)
+
+
+_A_SIDE = 32
 _LARGEST = 4
 _LEAST_OF_IMAGES = 3
 """Axes: a shape with more that begins with 1 has a batch of one."""
@@ -596,7 +618,8 @@ def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words | None:
         return given.in_words(), None
     batch = saving.batch if saving.basis is SavingBasis.REPLAY else batch_of(case, moment)
     of_one = case.capture.surroundings.shows("a batch of one") or one_on_each(case) or _begin_with_one(moment)
-    if batch is None and of_one:
+    by_shape = batch is None and not of_one and _is_a_map_of_one(moment)
+    if batch is None and (of_one or by_shape):
         batch = 1
     tool = situation(case, moment).tool or known_tool(case) is not None
     accumulate = applies("gradient-accumulation", case, moment) and not is_forward_only(moment) and not tool
@@ -624,6 +647,7 @@ def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words | None:
         batch == 1 or (batch == _stated_batch(case) == 2) or (bound and batch and not bound.most(batch))
     ) and not saving.best_bytes:
         alone = f"the batch is {batch} already" if batch in (1, 2) else "not even one sample fits"
+        alone = "this tensor begins with 1, so most likely the batch is 1 already" if by_shape else alone
         of_tool = of_images(case) if _is_of_images(moment) else ""
         how = of_tool or f"make the samples themselves smaller{_how(moment)}, or the model"
         return f"{alone}: {how}", None
@@ -642,6 +666,10 @@ def _smaller_batch(case: Case, moment: Moment, saving: Saving) -> Words | None:
     if trains and alone_known and (maps := far_too_much.batch_for_maps(case, moment, batch)):
         return f"{_named(case, batch, maps)}{of_batch(case)}{again}", None
     example = f" ({batch} -> {batch // 2})" if batch and batch > 1 else ""
+    if batch and _counts_more_than_samples(case, shape, batch):
+        example = (
+            f" (this tensor's first side, {batch:,}, most likely counts samples times channels or heads)"
+        )
     again = (
         "; gradient accumulation (one update for two batches) keeps the effective batch" if accumulate else ""
     )

@@ -518,6 +518,12 @@ ELSEWHERE = {
         "Non-OK-status: env->NewWritableFile(path, &f) status: Resource exhausted: /tmp/dump_1/relu_0",
         needs="File(",
     ),
+    "Keras Tuner refused every model that it proposed, as each had more parameters than it was told to"
+    " allow (max_model_size), which has nothing to do with free memory": LineRule(
+        r"\bToo many consecutive oversized models\b",
+        "RuntimeError: Too many consecutive oversized models.",
+        needs="oversized models",
+    ),
     "a message between processes was larger than gRPC's limit": LineRule(
         r"(?:Received|Sent) message larger than max",
         "ResourceExhaustedError: Received message larger than max (5243000 vs. 4194304)",

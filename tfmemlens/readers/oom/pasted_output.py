@@ -10,13 +10,18 @@ _OPENS = regex(r"\s*[rRuUbB]{0,2}(?P<mark>\"\"\"|''')(?P<rest>.*)")
 _COMMENT = regex(r"\s*#")
 _GOES_ON = ("(", "[", "{", ",", "=", "\\", "+", "%")
 """What ends the line above a string that is a part of a statement, such as an argument."""
+_ENDS = (
+    r"\bProcess finished with exit code (?:137\b|-?\d+ \(interrupted by signal 9\b)"
+    r"|\bslurmstepd: error: Detected \d+ oom|\bwhat\(\): +std::bad_alloc"
+)
+"""What a console, a scheduler or C++ prints at the end of a process that got no memory, or was killed."""
 _MESSAGE = regex(
     r"OOM when allocating tensor|\b(?:RESOURCE_EXHAUSTED|[Rr]esource exhausted): "
     r"|[Rr]an out of memory trying to allocate \d|\bCUDA_ERROR_OUT_OF_MEMORY\b"
     r"|Failed copying input tensor from /job:|\bDst tensor is not initialized"
     r"|\bUnable to allocate (?:array with shape \(|\d[\d.]* [KMGTP]i?B for an array)"
     r"|\bfailed to allocate memory\b|\bCUDA out of memory\. Tried to allocate \d"
-    r"|\bYour notebook tried to allocate more memory than is available\b",
+    rf"|\bYour notebook tried to allocate more memory than is available\b|{_ENDS}",
 )
 _CONSOLE = regex(
     r"\A[\s#]*(?:\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[.\d]*: )?[WEIF] ?[ /\w]*\.cc:\d+\]"
@@ -28,7 +33,7 @@ _CONSOLE = regex(
     r"|\A[\s#]*(?:[\w.]+\.)?_?(?:Array)?MemoryError: Unable to allocate \S"
     r"|\A[\s#]*(?:[\w.]+\.)?(?:OutOfMemory|Runtime)Error: CUDA out of memory\."
     r"|\bYour notebook tried to allocate more memory than is available\b"
-    r"|\bHint: If you want to see a list of allocated",
+    rf"|\bHint: If you want to see a list of allocated|{_ENDS}",
 )
 
 

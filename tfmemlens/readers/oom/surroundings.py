@@ -231,6 +231,10 @@ _SHOWN = regex(
 _ARROW = regex(r"\s*-{2,}> ?\d{1,5} +\S")
 _SHOWS = ("<ipython-input-", "In [", "In[", ".py")
 _ASKS = regex(r"\?\W*\Z")
+_WITHOUT_TRAINING = regex(r"\(.{0,200}\btraining ?= ?False\b")
+"""A call of a model that does not train, in the line below a frame."""
+_OF_A_LAYER = ("call", "__call__", "build", "forward")
+"""Methods of a model, in which a part that stays as it is runs without training in a training, too."""
 _EVALUATES = regex(
     r"(?i)\A(?!(?:\w*_)?(?:train|fit)(?:_|\Z))"
     r"(?:\w*_)?(?:eval(?:uate|uation)?|valid(?:ate|ation)?|infer|predict)(?:_|\Z)"
@@ -338,6 +342,7 @@ class SurroundingsCollector:
         self._own_lines = False
         """Whether the lines that a notebook shows of a traceback are the program's own."""
         self._script: str | None = None
+        self._own_frame: Line | None = None
         """The file that the traceback begins in."""
         self._asked_for: str | None = None
         """The variable of the environment that the line before asks for."""
@@ -438,7 +443,9 @@ class SurroundingsCollector:
         self._before_comment = len(self.settings)
 
     def _frame(self, line: Line) -> None:
-        """Note the frame of a traceback, or the line that a notebook's arrow points at."""
+        """Note the frame of a traceback, the line that a notebook's arrow points at, and a frame whose own
+        line calls a model that does not train.
+        """
         if (frame := FRAME.search(line.text)) and frame["name"]:
             own = user_frame(frame["file"])
             self.purposes[OWN_FRAME if own else LIBRARY_FRAME] = line
@@ -447,6 +454,9 @@ class SurroundingsCollector:
                 self.purposes[SCRIPT_FRAME] = line
             if own and _EVALUATES.search(frame["name"]):
                 self.purposes[EVALUATION_FRAME] = line
+            self._own_frame = line if own and frame["name"] not in _OF_A_LAYER else None
+        elif self._own_frame and _WITHOUT_TRAINING.search(line.text):
+            self.purposes[EVALUATION_FRAME], self._own_frame = self._own_frame, None
         elif line.text.lstrip().startswith("Traceback (most"):
             self._script = None
         elif any(word in line.text for word in _SHOWS) and (head := _SHOWN.search(line.text)):

@@ -70,6 +70,15 @@ _OF_OTHER_DATA = "".join(
                                  "valid", "validation", "test", "dev")
 )  # fmt: skip
 """No flag of another phase's batch stands before it: `--eval-batch-size 16`."""
+LOWERED = LineRule(
+    r"(?i)\bbatch(?:[ _-]?size)?s?\b[`'\"]?\s{0,2}:?\s{0,2}"
+    r"(?P<value>\d{1,5} ?(?:-+>|=+>|\u2192) ?\d{1,5})(?![\d.])(?!\s?[?(])",
+    "# out of memory, batch_size 100 -> 32",
+    "batch: 64 => 16",
+    needs=("atch",),
+)
+"""What a writer changed, in a comment as a rule."""
+
 SWITCHES: tuple[tuple[str, LineRule], ...] = (
     (
         "tensor_parallel_size",
@@ -322,6 +331,7 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
             needs=("atch",),
         ),
     ),
+    ("lowered_batch", LOWERED),
     (
         "allow_growth",
         LineRule(
@@ -765,14 +775,17 @@ def settings(text: str) -> Iterator[tuple[str, str]]:
         shown = rule.search(text)
         if shown and name in _PARTS and _ANOTHER_VALUE.match(text, shown.end()):
             continue  # a list of what was tried, and not what the failing run has
-        if shown and (rule in (PLATFORM, PROGRAM) or not _ADVICE.search(text, 0, shown.start())):
+        if shown and (rule in (PLATFORM, PROGRAM, LOWERED) or not _ADVICE.search(text, 0, shown.start())):
             works = works or name == "working_batch"
             if name in ("batch_size", "failed_batch") and works:
                 continue  # the line says that another batch than the run's goes well
             given = shown["value"] if name not in _NUMBERS else next(filter(None, shown.groups()), "")
+            if name == "lowered_batch":
+                given = _ARROW.sub(" to ", given)
             yield name, _product(text, shown, given) if name in _NUMBERS else _value(given or "True")
 
 
+_ARROW = regex(r" ?(?:-+>|=+>|\u2192) ?")
 _FACTORS = regex(r"(?: ?\* ?\d{1,6}){1,4}\b(?![.\w*])")
 
 
