@@ -491,3 +491,20 @@ def test_a_loss_of_keras_gives_one_number(made: str, number: bool) -> None:
 def test_the_length_of_a_list_reads_nothing_of_it() -> None:
     (kept_there,) = of("kept = []\nfor x in rows:\n    kept.append(f(x))\nprint(len(kept))\nprint(kept[0])\n")
     assert [use for use, _ in kept_there.uses] == ["print(kept[0])"]
+
+
+STATE = """
+def step(params, caches, x):
+    kept = []
+    for p, cache in zip({over}, caches):
+        x, cache = attend(p, cache, x)
+        kept.append(jnp.concatenate(cache))
+    return x, kept
+for pos in range(12):
+    x, caches = step(params, caches, x)
+"""
+
+
+@pytest.mark.parametrize(("over", "lists"), [("params['layers']", []), ("batches", ["kept"])])
+def test_caches_of_a_networks_layers_are_one_step_s(over: str, lists: list[str]):
+    assert [each.container for each in of(STATE.format(over=over))] == lists

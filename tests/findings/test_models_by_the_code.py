@@ -134,3 +134,57 @@ def test_results_of_folds_without_a_list_of_models_are_still_told() -> None:
         "    scores.append", "    maps = model(x)\n    scores.append"
     )
     assert "`scores`" in pipeline.explain(code + FULL).verdict
+
+
+ENSEMBLE = """
+import tensorflow as tf
+from tensorflow.keras import layers
+
+class Block(layers.Layer):
+    def __init__(self, width, **kw):
+        super().__init__(**kw)
+        self.fc = layers.Dense(width)
+    def call(self, x):
+        return x + self.fc(x)
+
+def net():
+    x = x_in = tf.keras.Input((64,))
+    x = layers.Dense(2048, name="stem")(x)
+    for _ in range(3):
+        x = Block(2048)(x)
+    model = tf.keras.Model(x_in, layers.Dense(1, name="last")(x))
+    model.compile(optimizer="adam", loss="mse")
+    return model
+
+class Ensemble:
+    def __init__(self):
+        self.models = []
+    def fit(self, x, y):
+        for i in range(5):
+            model = net()
+            model.fit(x, y, batch_size=50)
+            self.models.append(model)
+    def all(self, x):
+        {asks}
+
+Ensemble().fit(x, y)
+"""
+
+
+@pytest.mark.parametrize(
+    ("asks", "later"),
+    [
+        ("return np.stack([m.predict(x) for m in self.models])", True),
+        ("return np.stack([m(x) for m in self.models])", True),
+        ("return [m.name for m in self.models]", False),
+    ],
+)
+def test_models_of_several_blocks_are_counted_whole(asks: str, later: bool) -> None:
+    """Three blocks of 16 MiB and a stem of 512 KiB: 49 MiB each, and five of them."""
+    full = dump_by_size(16 * MIB, 600, (36, 16 * MIB), (3, 8 * MIB), allocator="cpu")
+    told = pipeline.explain(ENSEMBLE.format(asks=asks) + full)
+    assert "49 MiB of weights each" in told.verdict and "the 5 of the loop" in told.verdict
+    remedy = told.actions[0].remedy
+    assert remedy.slug == "drop-models"
+    assert ("load one file after another into one model" in remedy.text) is later
+    assert ("only its figures" in remedy.text) is not later

@@ -12,6 +12,7 @@ What to do: drop the references, clear Keras's session, or give each its own pro
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -372,6 +373,16 @@ def _of_histories(told: Surroundings) -> str:
     return f", and `{name}.history` instead of `{name}`, which holds its model" if name else ""
 
 
+def _asked_later(by_loop: Kept) -> Line | None:
+    """The line that goes over the kept models and lets each compute, as an ensemble does."""
+    over = rf"\bfor (?P<one>\w{{1,40}}) in {re.escape(by_loop.container)}\b"
+    for text, line in by_loop.uses:
+        match = re.search(over, text)
+        if match and re.search(rf"\b{match['one']}(?:\.predict\w*)?\(", text):
+            return line
+    return None
+
+
 def _for_later(told: Surroundings, by_loop: Kept) -> str:
     """Where entries of the list or dict are used later, which may need a model's weights."""
     program = told.program()
@@ -383,6 +394,12 @@ def _list(told: Surroundings, by_loop: Kept | None = None) -> str:
     """The list that keeps models, where code shows one."""
     if by_loop:
         also = _of_histories(told)
+        if asked := _asked_later(by_loop):
+            return (
+                f", keep in `{by_loop.container}` the file of its weights (model.save_weights) and not the"
+                f" model{also}, and where {asked.place} asks all of them load one file after another into one"
+                " model"
+            )
         return f", keep only its figures in `{by_loop.container}`{also}{_for_later(told, by_loop)}"
     stores = told.stores
     return f" (`{stores[0]}`, {stores[1].place})" if stores and keeps_model(stores[1].text) else ""

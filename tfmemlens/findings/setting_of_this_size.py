@@ -64,7 +64,7 @@ def check(case: Case) -> Iterator[Finding]:
         of_program = framework_of(case) == TENSORFLOW and need is not None
         own = own_constant(case, moment, remedies.batch_of(case, moment)) if of_program else None
         if own is not None and need is not None:
-            if not _fewer_samples_do(case, request, own):
+            if not (_fewer_samples_do(case, request, own) or _counts_what_is_there(request, own)):
                 yield _of_constant(case, index, moment, own, need)
             continue
         if of_program and (many := own_layers(case, moment)):
@@ -90,6 +90,21 @@ def check(case: Case) -> Iterator[Finding]:
             remedies=tuple(_remedies(case, moment, found, need, made)),
             moment=index,
         )
+
+
+def _counts_what_is_there(request: Request, own: OwnConstant) -> bool:
+    """Whether a weight has a row for each user or thing that the data have, of which nobody has fewer: what
+    maps them to fewer rows is the table's own remedy.
+    """
+    weight = request.fixed or request.owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
+    leads = own.value == (request.failed.shape or (None,))[0]
+    return weight and leads and _OF_THINGS.search(own.name) is not None
+
+
+_OF_THINGS = regex(
+    r"(?i)(?:\A|_)(?:n|num|number_of|total)_?(?:users?|items?|entities|nodes|products?|customers?|movies|songs"
+    r"|books|docs|documents|people|players|ids|skus)\Z"
+)
 
 
 def _fewer_samples_do(case: Case, request: Request, own: OwnConstant) -> bool:

@@ -145,11 +145,17 @@ def models_made(case: Case) -> tuple[int, int]:
     where it makes none twice.
     """
     weights: dict[int, dict[tuple[str, Line], int]] = {}
+    counts, whole = Counter[tuple[str, Line]](), 0
     for each in _layers(case):
-        of_one = weights.setdefault(each.making, {})
-        of_one[each.name, each.line] = sum(weight.bytes for weight in each.weights)
+        of_one, size = weights.setdefault(each.making, {}), sum(weight.bytes for weight in each.weights)
+        of_one[each.name, each.line] = size
+        counts[each.name, each.line] += 1 if size else 0
+        whole += size
     first = sum(weights.get(0, {}).values())
     alike = [made for made in weights.values() if sum(made.values()) >= _MOST_OF_A_MODEL * first]
+    once = min((count for count in counts.values() if count), default=0)
+    if 1 < once < len(alike):
+        return whole // once, once  # blocks of one class stand in each model several times
     return (first, len(alike)) if first and len(alike) > 1 else (0, 0)
 
 

@@ -175,9 +175,14 @@ _PARTS = regex(r"(?:layers?|blocks?|cells?|heads?|units?|convs?|stages?|levels?|
 
 
 def _of_own_parts(over: ast.expr) -> bool:
-    """Whether a loop goes through the parts of the object's own network: `zip(self.layers, caches)`."""
-    parts = (each for each in ast.walk(over) if isinstance(each, ast.Attribute) and _root(each) == "self")
-    return any(_PARTS.search(each.attr) for each in parts)
+    """Whether a loop goes through the parts of the object's own network, or of parameters that are looked up
+    by such a name: `zip(self.layers, caches)`, `params["layers"]`.
+    """
+    nodes = list(ast.walk(over))
+    parts = [each.attr for each in nodes if isinstance(each, ast.Attribute) and _root(each) == "self"]
+    keys = (each.slice for each in nodes if isinstance(each, ast.Subscript))
+    parts += [key.value for key in keys if isinstance(key, ast.Constant) and isinstance(key.value, str)]
+    return any(map(_PARTS.search, parts))
 
 
 def _goes_by_parts(over: ast.expr) -> bool:
