@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from tfmemlens.findings.first_streams_refused import first_stream
 from tfmemlens.findings.support import code_snippets, device_users, own_gpu, part_for_jax, remedies
 from tfmemlens.findings.support.board import board
 from tfmemlens.findings.support.driver import of_context
@@ -59,7 +60,9 @@ def check(case: Case) -> Iterator[Finding]:
         assert moment.request and moment.incident
         failed = moment.request.failed
         meaning = _meaning(case, failed)
-        if meaning is None or of_context(moment) or case.capture.surroundings.shows(PYTORCH_ALONE):
+        if meaning is None or of_context(moment) or first_stream(case, moment):
+            continue  # the rules of a device that was only being made tell of it
+        if case.capture.surroundings.shows(PYTORCH_ALONE):
             continue
         of_pool = failed.kind is RequestKind.DRIVER and failed.size is not None
         size = f" ({human_size(failed.size)} asked)" if failed.size else ""

@@ -20,6 +20,7 @@ from collections.abc import Iterator, Sequence
 
 from tfmemlens.findings import (
     alarming_but_harmless,
+    array_of_a_literal,
     code_without_message,
     copies_of_workers,
     machine_restarts,
@@ -102,6 +103,7 @@ BASIS = Basis.NAME
 EXPLAINS = "no bytes: no message says how much was requested"
 
 _MORE_PARTICULAR = (
+    array_of_a_literal,
     code_without_message,
     copies_of_workers,
     machine_restarts,

@@ -204,10 +204,12 @@ OUTPUT = LineRule(
     needs="failed to allocate memory",
 )
 BUFFER = LineRule(
-    r"(?:OOM when allocating a buffer of|Ran out of GPU memory when allocating) (?P<bytes>\d+) bytes",
+    r"(?:OOM when allocating a buffer of|Ran out of GPU memory when allocating) (?P<bytes>\d+) bytes"
+    r"|EigenAllocator for GPU ran out of memory when allocating (?P<of_eigen>\d+)",
     "ResourceExhaustedError: OOM when allocating a buffer of 805306368 bytes",
     "ResourceExhaustedError: Ran out of GPU memory when allocating 805306368 bytes for ",
-    needs=("oom when allocating a buffer of", "gpu memory when allocating"),
+    "F gpu_device.cc:104] EigenAllocator for GPU ran out of memory when allocating 0. See error logs",
+    needs=("oom when allocating a buffer of", "gpu memory when allocating", "eigenallocator"),
 )
 CONSTANT = LineRule(
     r"Failed to allocate (?P<bytes>\d+) bytes for new constant",
@@ -529,7 +531,10 @@ class IndirectFailureCollector:
             return IndirectFailure(line, kind=RequestKind.HOST, what="batch")
         if match := BUFFER.search(text):  # DirectML's kernels, and the cross-entropy of TF 1.12
             return IndirectFailure(
-                line, kind=RequestKind.TENSOR, what="buffer", size=Size.exactly(int(match["bytes"]))
+                line,
+                kind=RequestKind.TENSOR,
+                what="buffer",
+                size=Size.exactly(int(match["bytes"] or match["of_eigen"])),
             )
         if match := CONSTANT.search(text):
             return IndirectFailure(
