@@ -74,6 +74,11 @@ SOFT = (
     " indicates that this is not a failure, but may mean that there could be performance gains if more memory"
     " were available.\n"
 )
+STREAMS = (
+    "I tensorflow/core/common_runtime/gpu/gpu_device.cc:1613] Created device /job:localhost/replica:0/task:0/"
+    "device:GPU:0 with {} MB memory:  -> device: 0, name: AMD Radeon Graphics, pci bus id: 0000:2d:00.0\n"
+    "E rocm_driver.cc:573] could not allocate ROCM stream for device 0: HIP_ERROR_OutOfMemory\n"
+)
 BUFFERS = (SAMPLES / "xla_dump" / "2.11-jit-step-buffer-assignment.txt").read_text(encoding="utf-8")
 VOLUME = (SAMPLES / "oom_log" / "1.10-conv3d.txt").read_text(encoding="utf-8")
 FOUR_ROWS = (
@@ -298,6 +303,19 @@ CASES: dict[str, tuple[str, str]] = {
     "workspace-of-tensorrt": (
         "max_workspace_size_bytes=(1 << 33)\nDefaultLogger runtime.cpp (24) - Cuda Error in allocate: 2\n",
         "max_workspace_size_bytes=(1 << 33)\nDefaultLogger runtime.cpp (24) - Cuda Error in allocate: 3\n",
+    ),
+    "array-of-a-literal": (
+        "I run out of GPU memory here\na = tf.ones([1000000, 1000000])\n",
+        "I run out of GPU memory here\na = tf.ones([1000, 1000])\n",
+    ),
+    "first-streams-refused": (STREAMS.format(24060), STREAMS.format(300)),
+    "experts-and-capacity": (
+        "num_experts = 16\ncapacity = 2 * tokens // num_experts\n" + oom("3072,16,768", "moe/router/mul"),
+        "num_experts = 16\ncapacity = 2 * tokens // num_experts\n" + oom("3072,12,768", "moe/router/mul"),
+    ),
+    "table-rebuilt-each-step": (
+        "table = tf.concat((tf.zeros([1, 96]), table[1:, :]), 0)\n" + oom("330001,96", "g/slice_grad/Pad"),
+        "table = tf.concat((tf.ones([1, 96]), table[1:, :]), 0)\n" + oom("330001,96", "g/slice_grad/Pad"),
     ),
     "an-empty-array": (
         "Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.50GiB.\n"

@@ -170,4 +170,4 @@ def test_a_message_of_both_ends_is_no_product_with_a_matrix(message: str, produc
     report = pipeline.explain(text + oom("240000,64", "net/message/MatMul"))
     slugs = [action.remedy.slug for action in report.actions]
     assert ("sparse-product" in slugs) is product
-    assert slugs[0] == ("sparse-product" if product else "sample-neighbours")
+    assert slugs[0] == ("sparse-product" if product else "project-before-gather")

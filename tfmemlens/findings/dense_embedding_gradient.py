@@ -15,6 +15,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import code_snippets, remedies
 from tfmemlens.findings.support.penalised_table import penalised_table
+from tfmemlens.findings.support.rebuilt_table import rebuilt_table
 from tfmemlens.findings.support.rows import alike, place, requests, tensor_text
 from tfmemlens.findings.support.weights import optimizer_of
 from tfmemlens.model.attribution import Phase
@@ -62,6 +63,7 @@ def check(case: Case) -> Iterator[Finding]:
             or _OWN_SEGMENTS.search(failed.source_text or "")
             or _MADE.search(failed.node or "")
             or penalised_table(case, request)
+            or rebuilt_table(case, request)
         ):
             continue  # of a table under a penalty, penalty-on-weights tells what makes it dense
         need = failed.tensor_bytes or 0

@@ -20,6 +20,7 @@ from tfmemlens.findings.support.kills import another_program
 from tfmemlens.findings.support.many_alike import size_classes
 from tfmemlens.findings.support.penalised_table import penalised_table
 from tfmemlens.findings.support.program_lines import code_lines
+from tfmemlens.findings.support.rebuilt_table import rebuilt_table
 from tfmemlens.findings.support.rows import device_limit, enumerated, on_host, requests
 from tfmemlens.findings.support.situation import JAX, framework_of
 from tfmemlens.findings.support.trained_models import is_untrained
@@ -84,6 +85,8 @@ def check(case: Case) -> Iterator[Finding]:
             unused = unused_beside(moment, case.capture.surroundings)
             if unused and alike[0].shape in unused[0].own:
                 continue  # models-kept tells of a model that no training changes
+            if rebuilt_table(case, request):
+                continue  # table-rebuilt-each-step tells what makes its gradient dense
             if alike[0].shape == request.failed.shape and penalised_table(case, request):
                 continue  # penalty-on-weights tells what makes its gradient dense
             of_jax = framework_of(case) == JAX

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.batch_bound import batch_bound
+from tfmemlens.findings.support.kept import records_gradients
 from tfmemlens.findings.support.named_sizes import Meaning, named_sizes
 from tfmemlens.findings.support.own_constant import held_by_its_layer, own_constant, own_layers
 from tfmemlens.findings.support.own_forms import OwnConstant
@@ -25,7 +26,7 @@ from tfmemlens.findings.support.own_knob import REPLAY, Knob, knob
 from tfmemlens.findings.support.phase import EVALUATION, PREDICTION, other_than_training
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import device_limit, on_host, requests, tensor_text
-from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
+from tfmemlens.findings.support.situation import TENSORFLOW, framework_of, situation
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -64,7 +65,8 @@ def check(case: Case) -> Iterator[Finding]:
         of_program = framework_of(case) == TENSORFLOW and need is not None
         own = own_constant(case, moment, remedies.batch_of(case, moment)) if of_program else None
         if own is not None and need is not None:
-            if not (_fewer_samples_do(case, request, own) or _counts_what_is_there(request, own)):
+            spared = _fewer_samples_do(case, request, own) or _counts_what_is_there(request, own)
+            if not (spared or _is_the_width_of_a_finished_model(case, moment, request, own)):
                 yield _of_constant(case, index, moment, own, need)
             continue
         if of_program and (many := own_layers(case, moment)):
@@ -99,6 +101,15 @@ def _counts_what_is_there(request: Request, own: OwnConstant) -> bool:
     weight = request.fixed or request.owner.kind in (Kind.PARAMETER, Kind.OPTIMIZER_SLOT)
     leads = own.value == (request.failed.shape or (None,))[0]
     return weight and leads and _OF_THINGS.search(own.name) is not None
+
+
+def _is_the_width_of_a_finished_model(case: Case, moment: Moment, request: Request, own: OwnConstant) -> bool:
+    """Whether it is the last side of a tensor of several, in a program that trains nothing: what a model was
+    trained with stays as it is.
+    """
+    shape = request.failed.shape or ()
+    trains = situation(case, moment).training or records_gradients(case.capture.surroundings.program())
+    return not trains and len(shape) > 2 and own.value == shape[-1] and own.value not in shape[:-1]
 
 
 _OF_THINGS = regex(

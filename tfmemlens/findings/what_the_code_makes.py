@@ -22,6 +22,7 @@ from tfmemlens.findings.support.one_hot import BESIDE_A_TABLE, by_index, meets_a
 from tfmemlens.findings.support.penalised_table import penalised_table
 from tfmemlens.findings.support.program_lines import code_lines, reads_a_batch
 from tfmemlens.findings.support.quoted_line import line_of_op
+from tfmemlens.findings.support.rebuilt_table import rebuilt_table
 from tfmemlens.findings.support.rows import on_host, requests
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of, situation
 from tfmemlens.findings.support.tf_code import TABLE, Agreement, CodeChange, Of, TensorFlowIdiom
@@ -106,8 +107,10 @@ def _shown(case: Case, moment: Moment, request: Request) -> Iterator[_Shown]:
             or _of_frames(idiom, Agreement.WAY, list(reversed(own)), request, numbers)
             or _of_text(idiom, moment, request, code, numbers)
         )
-        if shown and not (idiom.slug == "embedding-table" and penalised_table(case, request)):
-            yield shown  # of a table under a penalty, penalty-on-weights tells what makes a gradient dense
+        penalised = idiom.slug == "embedding-table" and penalised_table(case, request)
+        rebuilt = idiom.of is Of.WEIGHT and rebuilt_table(case, request)
+        if shown and not (penalised or rebuilt):
+            yield shown  # rules of their own tell what makes the gradient of a table dense
 
 
 def _last_lines(failed: FailedRequest, own: Sequence[Frame]) -> list[Frame]:

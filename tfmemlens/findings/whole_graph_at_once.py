@@ -114,12 +114,15 @@ def _remedies(
         yield _FEWER
     elif not (_of_both_ends(case) or _takes_no_sum(case)):
         yield from _of_edges(need, of_edges)
-    if not several:
+    both = not graph.likely and _of_both_ends(case)
+    if both:
+        yield _BEFORE_THE_GATHER  # the same network, where sampled neighbours only come near it
+    if not several and not both:
         yield SAMPLE
-    if not graph.likely and _of_both_ends(case):
-        yield _BEFORE_THE_GATHER
     if not graph.likely:
         yield from _in_pieces(of_edges is True)
+    if not several and both:
+        yield SAMPLE
 
 
 def _each(need: int, rows: int, explained: int) -> str:

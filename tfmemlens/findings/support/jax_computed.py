@@ -221,7 +221,7 @@ def computed_within(case: Case, moment: Moment, need: int | None, advice: Advice
     if followed is None or need is None:
         return None
     inside = _in_the_program(moment, followed)
-    fitting = [each for each in inside if _held(each) <= need * (1 + _NEAR)]
+    fitting = [each for each in inside if _held(each) <= need]  # no program is smaller than a part of it
     largest = max(fitting, key=_held, default=None)
     if largest is None or _held(largest) < need * _LEAST_SHARE:
         return None

@@ -61,7 +61,7 @@ _OF_A_LOOP = 1000
 TAPE_INSIDE = Remedy(
     "take the gradient of each turn with a tape of its own inside the loop, and add the gradients up: then"
     " one turn is kept instead of all",
-    "total = [a + tf.convert_to_tensor(b) for a, b in zip(total, tape.gradient(loss, weights))]",
+    "total = [t + tf.convert_to_tensor(g) for t, g in zip(total, grads)]   # grads: of this turn",
     slug="tape-inside-loop",
 )
 
