@@ -306,10 +306,18 @@ def test_chunks_that_steps_left_behind(steps: tuple[int, ...], count: int, fires
 def test_a_session_long_after_its_start(
     served: int | None, limit: int | None, newest: Any, leak: bool
 ) -> None:
-    moment = chunks((64, 100), limit=limit, state=AllocatorState(allocations=served))
+    state = AllocatorState(allocations=served)
+    moment = chunks((64, 100), limit=limit, state=state, device="/device:CPU:0")
     (told,) = found(equal_chunks, moment, Api(newest=newest))
     assert ("as if each step left one behind" in told.because) is leak
     assert any("results of sess.run" in each.text for each in told.remedies) is leak
+
+
+def test_what_a_session_returns_is_not_kept_on_a_gpu() -> None:
+    moment = chunks((64, 100), limit=6736842, state=AllocatorState(allocations=500), device="/device:GPU:0")
+    (told,) = found(equal_chunks, moment, Api(newest=(1, 4)))
+    assert "made in one step" in told.because
+    assert not any("results of sess.run" in each.text for each in told.remedies)
 
 
 @pytest.mark.parametrize(

@@ -146,7 +146,12 @@ def check(case: Case) -> Iterator[Finding]:
         if startup and (told := _told_in_words(case)):
             yield _beside_words(case, startup[0], told)
             return
-        yield from (_of_the_start(case, what, line) for what, line in startup)
+        first = sorted(startup, key=lambda each: each[0] not in _OF_THE_DEVICE)
+        yield from (_of_the_start(case, what, line) for what, line in first)
+
+
+_OF_THE_DEVICE = (WITHOUT_CUDA, WITHOUT_GPU)
+"""What leaves the run without its GPU: it matters more than what else the start says."""
 
 
 def _of_the_gpu(case: Case) -> str:

@@ -312,7 +312,8 @@ def _meaning(case: Case, moment: Moment) -> str:
             f": most likely what each of the {unrolled.turns:,} turns of `{unrolled.call}`"
             f" ({unrolled.line.place}) makes in one step, kept for the gradient of {unrolled.gradient.place}"
         )
-    if _steps(case) >= 3 or rising(case) or _long_after_its_start(case, moment):
+    long_after = _long_after_its_start(case, moment) and (on_host(moment) or not _of_a_session(case))
+    if _steps(case) >= 3 or rising(case) or long_after:
         return f", {_LEAK}"
     if request and without_tape(case, request):
         return ": most likely results that the program keeps"
@@ -660,7 +661,7 @@ def _remedies(case: Case, moment: Moment, kept: bool) -> Iterator[Remedy]:
     elif request and (unrolled := _unrolled(case, moment, request)):
         yield from remedies.offered(case, moment, "smaller-batch")
         yield from _of_graph_loop(unrolled)
-    elif _long_after_its_start(case, moment) and not _steps(case):
+    elif on_host(moment) and _long_after_its_start(case, moment) and not _steps(case):
         on_the_cpu = " (on the CPU such an array is the tensor's own memory)" if on_host(moment) else ""
         yield Remedy(
             "keep no results of sess.run in a list, a hook or a callback, but a mean of them, or a file"

@@ -72,9 +72,12 @@ def check(case: Case) -> Iterator[Finding]:
 
 
 def _severity(case: Case) -> Severity:
-    """A cause where two ways are compared and the message, if any, tells no size, which would tell more."""
+    """A cause where two ways are compared and the message, if any, tells no size and lists no buffers, which
+    would tell more.
+    """
     request = case.moments[0].request if case.moments else None
     sized = request is not None and request.needed_bytes is not None
+    sized = sized or bool(case.moments and len(case.moments[0].attribution.table))
     return Severity.CAUSE if compared(case) and case.moments and not sized else Severity.FACTOR
 
 

@@ -95,10 +95,20 @@ def as_product(
     return _with_another_side(need, shapes, items)
 
 
+_FLOAT_BYTES = 4
+
+
 def _in_32_bits(product: Product) -> Product:
     """The same bytes without a pair: `points: n x 2` and a layer's width in 16 bits are as many as n rows of
-    that width in float32, which is what programs compute in unless told otherwise.
+    that width in float32, which is what programs compute in unless told otherwise; and without a 4 that
+    counts the bytes of a number, as in `262144 x 1536 x 4 B`.
     """
+    in_bytes = [part for part in product.parts if part[1] == (_FLOAT_BYTES,)]
+    if product.dtype == "8 bits" and in_bytes and len(product.parts) > 1:
+        return Product(tuple(part for part in product.parts if part is not in_bytes[0]), "float32")
+    if product.dtype == "8 bits" and len(product.parts) == 1 and product.parts[0][1][-1:] == (_FLOAT_BYTES,):
+        name, sizes = product.parts[0]
+        return Product(((name, sizes[:-1]),), "float32") if len(sizes) > 1 else product
     at = next(
         (index for index, (_, sizes) in enumerate(product.parts) if len(sizes) > 1 and sizes[-1] == 2), None
     )

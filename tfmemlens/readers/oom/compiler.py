@@ -20,11 +20,13 @@ from tfmemlens.units import MIB, Size, parse_size
 from tfmemlens.values import dataclass, field
 
 XLA = LineRule(
-    rf"[Oo]ut of (?:host )?memory while trying to allocate (?P<size>{SIZE}|\d+)(?P<plain> ?bytes)?\.?"
+    r"[Oo]ut of (?:host )?memory while trying to allocate"
+    rf" (?P<size>{SIZE}|\d+(?:\.\d+)? ?[KMGT]B\b|\d+(?!\.?\d))(?P<plain> ?bytes)?\.?"
     r"(?: ?with allocator (?P<allocator>\S+) on device (?P<device>\d+)\.?)?"
     r"(?: ?\[tf-[\w-]{1,60}=(?:'[^']*'|\"[^\"]*\")\]){0,4}"
     r"(?: ?\[executable_name=['\"](?P<executable>[^'\"]+)['\"]\])?",
     "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 6291456 bytes.",
+    "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 1.06 TB",
     "Out of memory while trying to allocate 16.00GiB with allocator GPU_0_bfc on device 0."
     " [executable_name='jit_train_step']",
     "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 17179869184 bytes."

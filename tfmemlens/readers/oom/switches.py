@@ -629,8 +629,8 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
     (
         "recompute",
         LineRule(
-            r"\b(?:gradient_checkpointing|use_(?:remat|recompute)|remat(?:_policy)?|recompute_grads?)"
-            r"['\"]?\s*[=:]\s*['\"]?(?P<value>\w+)",
+            r"(?<![\w.])(?:gradient_checkpointing|use_(?:remat|recompute)|remat(?:_policy)?|recompute_grads?)"
+            r"['\"]?\s*[=:]\s*['\"]?(?P<value>(?!(?:f|bf|s|u|pred|c)(?:8|16|32|64)?\[)\w+)",
             "gradient_checkpointing=True",
             "remat_policy: 'full'",
             needs=("gradient_checkpointing", "remat", "recompute"),

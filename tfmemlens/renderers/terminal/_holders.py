@@ -41,7 +41,7 @@ def _counted(moment: Moment, view: View) -> list[str]:
     title = "by owner" if key == "layer" else f"by {key}"
     whole, groups = moment.drawn.table.total_bytes, moment.drawn.by(key)
     rows = _groups(groups, whole, view, "(no name leads to it)")
-    return heading(f"{title}, as the program recorded them", view) + rows
+    return heading(f"{title}, by sizes that the program recorded or states", view) + rows
 
 
 def nameless(moment: Moment) -> bool:

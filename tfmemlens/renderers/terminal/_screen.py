@@ -435,7 +435,7 @@ def _largest(moment: Moment, title: str, view: View) -> list[str]:
             rows, frozenset({0, 1})
         )
     whole = moment.accounted_bytes  # as the bar above
-    title = "largest owners, as the program recorded them" if moment.counted else title
+    title = "largest owners, by sizes that the program recorded or states" if moment.counted else title
     groups = [group for group in by_owner(moment.drawn.by("layer")) if group.total_bytes][:_MAX_LAYERS]
     groups = [group for group in groups if group.total_bytes >= _WORTH_A_ROW * groups[0].total_bytes]
     width = min(
