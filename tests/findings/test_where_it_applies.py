@@ -290,6 +290,7 @@ OF_A_SHELL = {
     "tidy-textures", "who-ended-it", "reload-the-driver",
     "raise-container-limit", "read-the-kernel-log", "small-pool-in-cpp", "end-what-is-left",
     "end-the-suspended", "cap-the-power", "log-the-hardware", "smallest-program",
+    "ask-for-a-gpu", "drop-the-cache",
 }  # fmt: skip
 """Their code is a shell's, or the other program's own."""
 ELSEWHERE = Situation(settings=frozenset({"program=R"}), training=True)

@@ -20,6 +20,7 @@ from tfmemlens.findings.support.cuda_libraries import (
     NO_GPU_FOUND,
     WITHOUT_CUDA,
     WITHOUT_GPU,
+    ask_for_a_gpu,
     cuda_libraries,
     not_found,
 )
@@ -209,7 +210,10 @@ def _of_the_start(case: Case, what: str, line: Line) -> Finding:
 
 def _of_the_device(case: Case, what: str, line: Line) -> tuple[Remedy, ...]:
     """What finds the GPU that a message of the start did not find; nothing for the other messages."""
-    remedies = {WITHOUT_CUDA: (cuda_libraries(case, line),), WITHOUT_GPU: (NO_GPU_FOUND,)}
+    remedies = {
+        WITHOUT_CUDA: (cuda_libraries(case, line),),
+        WITHOUT_GPU: (*ask_for_a_gpu(case), NO_GPU_FOUND),
+    }
     return remedies.get(what, ())
 
 

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from tfmemlens.findings import ended_after_a_warning
 from tfmemlens.findings.support import code_snippets, kernel_blocks, own_gpu, part_for_jax, remedies
 from tfmemlens.findings.support.contrasted import ended_by, without
+from tfmemlens.findings.support.cuda_libraries import ask_for_a_gpu
 from tfmemlens.findings.support.heartbeats import OF_A_HEARTBEAT, after_a_silence, who_was_silent
 from tfmemlens.findings.support.made_and_run import makes_and_runs
 from tfmemlens.findings.support.program_lines import code_lines
@@ -69,6 +70,7 @@ _OF_A_SOLVER = "a solver of differential equations"
 _OF_THREADS = "no further thread"
 _A_CALL = "a call of the cloud function"
 _KIND_OF_GPU = "does not know this kind of GPU"
+_SHOWED_NO_GPU = "CUDA showed JAX no GPU"
 _HELP = {
     own_gpu.TWO_GPUS: own_gpu.ONE_CONFIGURATION,
     _A_COMPILER: remedies.FEWER_COMPILERS,
@@ -283,7 +285,7 @@ _HELP = {
         "nvidia-smi --query-gpu=index,compute_mode --format=csv; echo $CUDA_VISIBLE_DEVICES",
         slug="compute-mode",
     ),
-    "CUDA showed JAX no GPU": Remedy(
+    _SHOWED_NO_GPU: Remedy(
         "see whether the driver works where the program runs: nvidia-smi on the machine, then in the"
         " container or virtual machine. A container is given GPUs at its start (--gpus all, --nv), a virtual"
         " machine by passthrough; a driver that was just updated, or nvidia-uvm that is not loaded, need a"
@@ -529,6 +531,7 @@ def check(case: Case) -> Iterator[Finding]:
             detail=_NO_SETTING if _ON_CHIP in what else "",
             remedies=(
                 *((ended[0],) if ended else ()),
+                *(ask_for_a_gpu(case) if _SHOWED_NO_GPU in what else ()),
                 *_of_an_address(case, line),
                 *((BUILD_ONCE,) if _grew(case, what, line) else ()),
                 *((_COMPILED_ONCE,) if _OF_THREADS in what and "LLVM" in line.text else ()),

@@ -27,13 +27,16 @@ EXPLAINS = "no bytes: no failure's figures are quoted"
 
 _LEAST = 64 * GIB
 _MAKES = regex(
-    r"\b(?P<library>tf|np|numpy|jnp|jax\.numpy|jax\.random|tf\.random|np\.random)\."
+    r"\b(?P<library>tf|np|numpy|jnp|jax\.numpy|jax\.random|tf\.random|np\.random|torch)\."
     r"(?P<call>ones|zeros|full|empty|eye|normal|uniform|rand|randn|random_normal|random_uniform)"
     r"\((?:key, ?)?(?:size ?= ?|shape ?= ?|low ?= ?)?[\[(]{0,2}\s*"
-    r"(?P<sizes>\d[\d_]{0,12}(?:\s*,\s*\d[\d_]{0,12}){0,5})\s*,?\s*[\])]"
+    r"(?P<sizes>\d[\d_]{0,12}(?:\s*,\s*\d[\d_]{0,12}){0,5})\s*(?:,?\s*[\])]|(?=,\s*[a-z]))"
 )
 _TYPE = regex(r"\b(?P<type>float(?:16|32|64)|bfloat16|u?int(?:8|16|32|64)|bool|complex(?:64|128))\b")
-_IN_WORDS = ("running short", "growing in words", "much memory in words", "killed in words")
+_IN_WORDS = (
+    *("running short", "growing in words", "much memory in words", "killed in words"),
+    "hanging in words",
+)
 
 
 class Literal(NamedTuple):
@@ -57,7 +60,8 @@ def check(case: Case) -> Iterator[Finding]:
         f"`{made.call}` ({made.line.place}) makes {' x '.join(f'{size:,}' for size in made.sizes)} numbers,"
         f" {human(made.bytes)}, {beyond}, whatever else the program does"
     )
-    rows = max(GIB * made.sizes[0] // made.bytes, 1)
+    rows = GIB * made.sizes[0] // made.bytes
+    some = f"{rows:,} at a time (up to 1 GiB)" if rows else "a part at a time"
     yield Finding(
         severity=Severity.FACTOR,
         headline=what,
@@ -66,8 +70,7 @@ def check(case: Case) -> Iterator[Finding]:
         remedies=(
             Remedy(
                 "do not make it: where it is a constant, let a scalar broadcast; where most of it is 0, keep"
-                f" it sparse; else go through its rows, {rows:,} at a time (up to 1 GiB), and keep what you"
-                " need of each part",
+                f" it sparse; else go through its rows, {some}, and keep what you need of each part",
                 slug="in-blocks",
             ),
         ),

@@ -69,7 +69,13 @@ def check(case: Case) -> Iterator[Finding]:
         if failed.shape is not None and not is_constant_of_graph(failed):
             size = f" ({tensor_text(moment)})"
         full = _filled_by_itself(case, _own_pool(case, moment)) or _of_ranks(case, failed)
-        full = full or _of_jax(case, failed) or _piled_up(case, failed) or _beside_warnings(case, moment)
+        full = (
+            full
+            or _of_page_cache(case, failed)
+            or _of_jax(case, failed)
+            or _piled_up(case, failed)
+            or _beside_warnings(case, moment)
+        )
         alone = "" if full else _open_end(case, moment)
         yield Finding(
             severity=Severity.CAUSE,
@@ -148,6 +154,21 @@ def _beside_room(case: Case, failed: FailedRequest) -> str:
         f"a tensor to be copied to the device found no room, although only about {round(100 * used)} % of the"
         " pool was in use: most likely it is larger than the rest, as a whole array is"
     )
+
+
+def _of_page_cache(case: Case, failed: FailedRequest) -> str:
+    """That what files left in RAM is named, where the driver had nothing: one memory may serve both."""
+    line = case.capture.surroundings.shows("page cache") if failed.kind is RequestKind.DRIVER else None
+    if line is None:
+        return ""
+    return f"; {line.place} names the page cache: where CPU and GPU share one memory, it counts as taken"
+
+
+_DROP_IT = Remedy(
+    "let go of the page cache before the program starts, and read large files past it (direct I/O) meanwhile",
+    "sync; echo 3 | sudo tee /proc/sys/vm/drop_caches; free -h",
+    slug="drop-the-cache",
+)
 
 
 def _of_code(case: Case, failed: FailedRequest) -> bool:
@@ -401,6 +422,8 @@ def _remedies(case: Case, moment: Moment, of_pool: bool) -> Iterator[Remedy]:
             slug="data-out-of-the-graph",
         )
         return
+    if _of_page_cache(case, moment.request.failed):
+        yield _DROP_IT
     of_directml = _of_directml(moment.request.failed)
     if _of_nccl(moment.request.failed) and framework_of(case) == JAX:
         collective = case.capture.surroundings.shows("jax: buffers of collectives") is not None

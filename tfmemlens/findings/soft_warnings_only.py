@@ -96,7 +96,10 @@ def empty_result(told: Surroundings) -> Line | None:
     return told.shows("an empty result")
 
 
-_SIZE = regex(r"(?i)trying to allocate (?P<size>\d[\d.]{0,8}) ?(?P<unit>[KMGT]i?B)\b")
+_SIZE = regex(
+    r"(?i)(?:trying to allocate |\bGPU_\d{1,2}_bfc\)[^\n]{0,90}?)(?P<size>\d[\d.]{0,8})"
+    r" ?(?P<unit>[KMGT]i?B)\b"
+)
 
 
 def warnings_of(told: Surroundings) -> tuple[SoftWarning, ...]:

@@ -149,6 +149,8 @@ TABLE: dict[str, Applicability] = {
     "smaller-fraction": Applicability(_NAMED, cuda=True, devices=_ON_GPU),
     "constant-shapes": _ANYWHERE,
     "large-tensors-first": Applicability(devices=_ON_GPU | _HOST),
+    "ask-for-a-gpu": Applicability(shell=True),
+    "drop-the-cache": Applicability(shell=True),
     "smallest-program": Applicability(devices=_ON_GPU, shell=True),
     "see-device-users": Applicability(devices=_ON_GPU, shell=True, done="nvidia-smi=shown"),
     "fewer-processes": Applicability(devices=_ON_GPU),

@@ -22,6 +22,30 @@ NO_GPU_FOUND = Remedy(
     "nvidia-smi; echo $CUDA_VISIBLE_DEVICES; ls -l /dev/nvidia*",
     slug="check-the-device",
 )
+
+
+def ask_for_a_gpu(case: Case) -> tuple[Remedy, ...]:
+    """What helps first where the script of the job stands in the text, and asks for none."""
+    told = case.capture.surroundings
+    option = told.shows("options of a job")
+    if option is None or told.shows("a job with a GPU"):
+        return ()
+    system = next((name for name in _ASKING if f"#{name}" in option.text), "SBATCH")
+    return (
+        Remedy(
+            f"ask for a GPU: no option of the job's script does (its first, {option.place}), so it ran where"
+            " none was given to it; or, where the CPU is meant, tell the program so",
+            _ASKING[system],
+            slug="ask-for-a-gpu",
+        ),
+    )
+
+
+_ASKING = {
+    "BSUB": '#BSUB -q GPU_QUEUE; #BSUB -gpu "num=1"   # or: export JAX_PLATFORMS=cpu',
+    "SBATCH": "#SBATCH --gres=gpu:1   # or: export JAX_PLATFORMS=cpu",
+    "PBS": "#PBS -l select=1:ncpus=4:ngpus=1   # or: export JAX_PLATFORMS=cpu",
+}
 _ON_LINUX = regex(r"\blibcudart\.so\.(?P<release>\d{1,2}(?:\.\d)?)\b")
 _ON_WINDOWS = regex(r"\bcudart64_(?P<release>\d{2,3})\.dll\b")
 _OF_ALL_11 = "11.0"

@@ -32,7 +32,7 @@ _HOST = regex(
 )
 _DEVICE = regex(
     r"(?i)(?<!\bnot )(?<!\bnot the )(?<!\bnot my )(?<!\bnot on )(?<!\bnot on the )(?<!\bnot in the )\bGPUs?\b"
-    r"|\bVRAM\b|\bCUDA(?:\b|_OUT_OF)|\bTPUs?\b"
+    r"|\bVRAM\b|\bCUDA(?:\b|_OUT_OF)|\bTPUs?\b|\bFB memory\b|\bframe ?buffer\b"
     r"|\bHBM\b|\bdevices?\b|\u663e\u5b58"
 )
 _BOTH = regex(

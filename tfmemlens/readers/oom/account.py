@@ -58,7 +58,7 @@ _OF_HOST = regex(
 _GROWTH = regex(
     r"(?i)\b(?:grow(?:s|ing|n)?|multipl(?:y|ies|ied)|(?<!memory )(?<!memory_)growth"
     r"|(?<!\bi )(?<!\bwe )(?<!\byou )(?<!\bbe )increas(?:e|es|ed|ing)"
-    r"(?! (?:the |my |our )?(?:\w+ )?(?:swap\w*|heap|limits?|quota|batch|shm"
+    r"(?! (?:the |my |our )?(?:\w+ )?(?:swap\w*|heap|limits?|quota|batch|shm|(?:number|count) of"
     r"|(?:free|available|physical)\b))"
     r"|ris(?:e|es|ing)|climb(?:s|ing)?|accumulat(?:e|es|ed|ing|ion)"
     r"|(?:doubl|tripl)(?:es|ed|ing)(?= (?:\w+ )?(?:after|with|at|in|on) (?:each|every)\b)"
@@ -115,6 +115,7 @@ _DENIED = regex(
     r"(?i)(?:\bnot?\b|n't\b|\bnever\b|\bwithout\b|\bno (?:more|longer)\b|\bavoid\w*|\bprevent\w*"
     r"|\bneither\b|\bstop(?:s|ped)?\b)(?: \w+){0,2}\s*\Z"
     r"|(?:n't|\bnot?) (?:see|find|notice|observe|have|think)(?:\s+\w+){0,6}\s*\Z"
+    r"|(?:n't|\bnot) (?:raise|throw|give|report|print|show|end in|fail with)s?(?:\s+\w+){0,3}\s*\Z"
 )
 _NEVER_WITHOUT = regex(r"(?i)(?:\bcan(?:'?t|not)|\bunable to|\bnever)\b[^.]{0,80}\bwithout(?: \w+){0,3}\s*\Z")
 """`I cannot save it without running out`: denied twice."""

@@ -31,7 +31,7 @@ _ACTIONS = {
     ),
     "a smaller evaluation batch in vain": (
         rf"\b(?:{_LESS}|half|quarter|1/\d)\b[^.;]{{0,40}}?{_OF_BATCH}[^.;]{{0,30}}\b(?:evaluat|validat)\w*"
-        rf"|\b(?:evaluat|validat|eval|val)\w*[^.;]{{0,20}}?{_OF_BATCH}"
+        r"|\b(?:evaluat|validat|eval|val)\w*[^.;]{0,20}?\b(?:mini-?)?batch(?:[- _]?sizes?\b| (?:of|to) \d)"
     ),
     "a smaller sample in vain": (
         rf"\b(?:{_LESS}|resiz\w+|downscal\w+|downsampl\w+)\b[^.;,:]{{0,24}}?\b(?:images?|inputs?|resolutions?"

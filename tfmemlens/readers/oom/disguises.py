@@ -274,7 +274,7 @@ KILLED = LineRule(
     r" signal 9\b|[Cc]group out of memory: Kill"
     r"|Runtime exited with error: signal: killed|(?i:exit code):? +137\b"
     r"|(?i:\bexit[ _]?code)[\"']? ?[:=] ?137\b|\bnon-zero (?:exit )?(?:code|status):? 137\b"
-    r"|\bExited \(137\)|\*\*\* \[[^\]\n]{1,120}\] Error 137\b"
+    r"|\bExited \(137\)|\*\*\* \[[^\]\n]{1,120}\] Error 137\b|(?<![\w.])rc[ =:]{1,2}(?:137|-9)\b"
     r"|(?:tried |\A\W*)to allocate more memory than is available|crashed after using all available RAM"
     r"|low on resource: memory\b|exceeded (?:job |step )?memory limit"
     r"|[Mm]emory limit of \S+(?: \S+)? exceeded|gone over memory limit of"
@@ -297,6 +297,7 @@ KILLED = LineRule(
     "The command '/bin/sh -c make_tables' returned a non-zero code: 137",
     'trainer   "python train.py"   2 days ago   Exited (137) 3 minutes ago',
     "make: *** [Makefile:12: all] Error 137",
+    "attempt 1 ended rc 137 without completing an epoch",
     "the container exits with code 137",
     "trial 3: worker 2 exit with status code 247",
     "docker run --memory 8g ... exits with 137 while the buffer fills",
@@ -349,6 +350,7 @@ KILLED = LineRule(
         "kill",
         "exited unexpectedly",
         "137",
+        "rc 137",
         "247",
         "-9",
         "signal 9",

@@ -64,6 +64,11 @@ FOREIGN = {
         "ERROR: LoadError: Out of GPU memory trying to allocate 4.000 GiB",
         needs="Out of GPU memory",
     ),
+    "Darknet": LineRule(
+        r"\bTry to set subdivisions=\d+ in your cfg-file\b|\bcuda_make_array\b.{0,40}\bout of memory",
+        "  0  Try to set subdivisions=64 in your cfg-file. ",
+        needs=("set subdivisions", "cuda_make_array"),
+    ),
     "Caffe": LineRule(
         r"Check failed: error == cudaSuccess \(2 vs\. 0\) +out of memory",
         "F0512 10:11:12.123456  4242 syncedmem.cpp:71] Check failed: error == cudaSuccess (2 vs. 0)  out of"
@@ -517,6 +522,13 @@ ELSEWHERE = {
         r"(?:[A-Z]:|~|\.{1,2})?[/\\]\w",
         "Non-OK-status: env->NewWritableFile(path, &f) status: Resource exhausted: /tmp/dump_1/relu_0",
         needs="File(",
+    ),
+    "a quota of the cloud's is used up, of devices and not of memory": LineRule(
+        r"\bQuota '\w{4,90}' (?:was )?exhausted\b|\bQuota exceeded for quota metric\b"
+        r"|\bQUOTA_EXCEEDED\b|\bQuota limit '\w{4,90}' has been exceeded",
+        "Quota 'TPUV4sPreemptiblePodPerProjectPerRegionForTPUAPI' exhausted.",
+        "Quota limit 'TPUV3CoresPerProject' has been exceeded. Limit: 8 in region us-central1.",
+        needs=("quota",),
     ),
     "Keras Tuner refused every model that it proposed, as each had more parameters than it was told to"
     " allow (max_model_size), which has nothing to do with free memory": LineRule(

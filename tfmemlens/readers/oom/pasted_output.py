@@ -15,13 +15,17 @@ _ENDS = (
     r"|\bslurmstepd: error: Detected \d+ oom|\bwhat\(\): +std::bad_alloc"
 )
 """What a console, a scheduler or C++ prints at the end of a process that got no memory, or was killed."""
+_OF_A_LIBRARY = (
+    r"\bCould not create cudnn handle: CUDNN_STATUS_\w+|\bFail to find the dnn implementation\b"
+    r"|\bFailed to get convolution algorithm\b"
+)
 _MESSAGE = regex(
     r"OOM when allocating tensor|\b(?:RESOURCE_EXHAUSTED|[Rr]esource exhausted): "
     r"|[Rr]an out of memory trying to allocate \d|\bCUDA_ERROR_OUT_OF_MEMORY\b"
     r"|Failed copying input tensor from /job:|\bDst tensor is not initialized"
     r"|\bUnable to allocate (?:array with shape \(|\d[\d.]* [KMGTP]i?B for an array)"
     r"|\bfailed to allocate memory\b|\bCUDA out of memory\. Tried to allocate \d"
-    rf"|\bYour notebook tried to allocate more memory than is available\b|{_ENDS}",
+    rf"|\bYour notebook tried to allocate more memory than is available\b|{_ENDS}|{_OF_A_LIBRARY}",
 )
 _CONSOLE = regex(
     r"\A[\s#]*(?:\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[.\d]*: )?[WEIF] ?[ /\w]*\.cc:\d+\]"

@@ -382,7 +382,7 @@ GROWING = LineRule(
     rf"(?i)\A(?![^\n]*{_ASKED})(?![^\n]*{WITH_A_SIZE})(?![^\n]*{_SEES_NONE})"
     rf"(?![^\n]*(?:{UNCHANGED}))[^\n]*?(?:"
     r"\b(?:V?RAM|memory)\b(?! requirement)[^.?\n]{0,50}\b(?:grows?|growing|increas(?:es?|ing)"
-    r"|ris(?:es?|ing)|climbs?|climbing|explodes?)\b"
+    r"|ris(?:es?|ing)|climbs?|climbing|explodes?)\b(?! (?:the |my |its )?(?:number|count) of\b)"
     r"|\b(?:grow(?:s|ing)?|increas(?:es|ing)) (?!(?:the |my )?(?:free|available|total|physical|swap)\b)"
     r"(?:\w{1,12} ){0,2}(?:RAM|memory)\b(?! requirement)"
     r"|\bmemory leak|\b(?:unbounded|unlimited|constant|continu\w+|stead(?:y|ily)|endless|linear|slow) "

@@ -266,8 +266,13 @@ _HEARSAY = regex(
     r"|\b(?:should|do) I (?:have to |need to )?worry\b"
 )
 """What others say, or its writer asks: figures of his own say more."""
-_BENIGN = regex(r"\b[Tt]his is benign\b|\bindicates that this is not a failure\b")
-"""What TensorFlow says of a check or a faster algorithm that it leaves out, where a buffer found no room."""
+_BENIGN = regex(
+    r"\b[Tt]his is benign\b|\bindicates that this is not a failure\b"
+    r"|\ballow_growth ?= ?True\b|\bset_memory_growth\("
+)
+"""What TensorFlow says of a check or a faster algorithm that it leaves out, where a buffer found no room; and
+code that lets its pool grow, whose comment says what that is.
+"""
 _FIGURE = regex(r"(?i)\d ?[KMGT]i?B?\b|\d ?%")
 
 

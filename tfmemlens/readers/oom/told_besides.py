@@ -16,7 +16,10 @@ _RUNS = (
     r"(?:[^.!?;\n]|\.(?=\d)){0,200}?"
 )
 """From where a sentence begins that does not say that it runs."""
-_ANY = r"(?:regardless of|independent(?:ly)? of|irrespective of|no matter(?: how| what)?|what ?ever|any)"
+_ANY = (
+    r"(?:regardless of|independent(?:ly)? of|irrespective of|no matter(?: how| what)?|what ?ever"
+    r"|any(?= (?:\w+ )?batch(?:[- _]?sizes?)?\b(?!es)))"
+)
 BATCH_OF_ONE = LineRule(
     rf"(?i)(?:{_RUNS}\b{_BATCH}[`'\"]{{0,2}}\s{{0,24}}(?:=|:|->|is|was|of|to|at)?\s?"
     r"(?:(?:always|already|only|just|set|fixed|reduced|down|now) ){0,2}(?:to |at )?(?:1|one)\b"
@@ -1125,9 +1128,11 @@ NOW_AND_THEN = LineRule(
 """It fails at some times, and goes well at others with the same input."""
 QUOTED_WARNING = LineRule(
     r"(?i)(?<!\) )ran out of memory trying to allocate (?P<size>\d[\d.]{0,8} ?[KMGT]i?B)\b"
-    r"[^\n]{0,40}?\bcaller indicates that this is not a failure",
+    r"[^\n]{0,40}?\bcaller indicates that this is not a failure"
+    r"|\((?i:GPU)_\d{1,2}_bfc\)[^\n]{0,90}?\d[\d.]{0,8} ?[KMGT]i?B\b[^\n]{0,50}\bfreed_by_count ?= ?0\b",
     "Ran out of memory trying to allocate 3.19GiB. The caller indicates that this is not a failure",
-    needs=("not a failure",),
+    "Speicher (GPU_0_bfc) ist voll beim Versuch, 2.05GiB mit freed_by_count=0 zu belegen",
+    needs=("not a failure", "freed_by_count"),
 )
 """TensorFlow's warning of a faster algorithm that found no room, as a writer quotes it."""
 HOW_MUCH = LineRule(
@@ -1247,6 +1252,28 @@ WRITES_A_FILE = LineRule(
     needs=("writer", "saver", "checkpoint", "file_io", "save_weights", "write_graph"),
 )
 """A frame or a line that writes a file: a log for TensorBoard, a checkpoint."""
+JOB_OPTIONS = LineRule(
+    r"\A\s*#(?:BSUB|SBATCH|PBS) +-",
+    '#BSUB -R "rusage[mem=16G]"',
+    "#SBATCH --mem=16G",
+    needs=("#bsub", "#sbatch", "#pbs"),
+)
+"""An option of a batch system's job, in its script."""
+JOB_WITH_A_GPU = LineRule(
+    r"(?i)\A\s*#(?:BSUB|SBATCH|PBS) +-.{0,120}(?:gpu|--gres)",
+    '#BSUB -gpu "num=1:mode=exclusive_process"',
+    "#SBATCH --gres=gpu:1",
+    "#PBS -l select=1:ncpus=8:ngpus=1",
+    needs=("#bsub", "#sbatch", "#pbs"),
+)
+"""One that asks for a GPU, or for a queue or partition of GPUs."""
+PAGE_CACHE = LineRule(
+    r"(?i)\bpage[- ]?cache\b|\bbuff/cache\b|\bdrop_caches\b",
+    "the page cache holds 86 GB of it",
+    "With 86GB in `buff/cache` it fails",
+    needs=("cache",),
+)
+"""What files left in RAM is named as what is taken."""
 BUFFER_STAYS = LineRule(
     r"(?i)\b(?:can(?:not|'t| not)|do not want to|don't want to|must not|unable to|not able to) (?:\w+ )?"
     r"(?:decreas|reduc|lower|shrink|chang|limit)\w* (?:the |my |its )?(?:size of (?:the |my )?)?"
@@ -1278,6 +1305,9 @@ TOLD_BESIDES = {
     "one model again": ONE_MODEL_AGAIN,
     "a buffer that must stay": BUFFER_STAYS,
     "writing a file": WRITES_A_FILE,
+    "options of a job": JOB_OPTIONS,
+    "a job with a GPU": JOB_WITH_A_GPU,
+    "page cache": PAGE_CACHE,
     "one input after another": ONE_AFTER_ANOTHER,
     "lines left out": LINES_LEFT_OUT,
     "code of R": CODE_OF_R,
