@@ -41,6 +41,7 @@ from tfmemlens.findings.support.host_ram.arrays import (
     reads_one_sample,
 )
 from tfmemlens.findings.support.host_ram.experiences import experiences
+from tfmemlens.findings.support.host_ram.gone import lost_device
 from tfmemlens.findings.support.host_ram.killed import (
     AS_ARGUMENT,
     FEWER_SAVED,
@@ -182,7 +183,7 @@ _SLABS = (
 
 def check(case: Case) -> Iterator[Finding]:
     for index, moment in failures(case):
-        if not on_host(moment):
+        if not on_host(moment) or lost_device(case, moment):
             continue
         assert moment.request
         failed = moment.request.failed
