@@ -28,6 +28,7 @@ from tfmemlens.findings.support.compiling import (
 )
 from tfmemlens.findings.support.contrasted import contrasted
 from tfmemlens.findings.support.grounds import tell
+from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.host_causes import SAVED_BY_ONE, is_of_a_restore
 from tfmemlens.findings.support.host_ram.arrays import (
     FILLS,
@@ -130,6 +131,7 @@ from tfmemlens.findings.support.prose_advice import (
     SHARD_THE_DATA,
     SMALLER_QUEUES,
 )
+from tfmemlens.findings.support.ram_of_tools import ram_of_a_tool
 from tfmemlens.findings.support.rise_with import left_by_each_save, of_each_save, rise_with
 from tfmemlens.findings.support.rows import (
     failures,
@@ -198,6 +200,8 @@ def check(case: Case) -> Iterator[Finding]:
             because += f"; {listed.words}"
         elif kept := experiences(case, moment):
             because += f"; {kept.words}"
+        if ram := _of_a_tool(case, moment):
+            because += f"; {'it holds ' if was_killed(moment) else ''}most likely {ram.what}"
         if bug := no_lack(case, moment):
             because = bug.words
         of_pool = is_pool_of_tensorflow(moment)
@@ -568,6 +572,11 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     if bug := no_lack(case, moment):
         yield bug.remedy
         return
+    if ram := _of_a_tool(case, moment):
+        yield from ram.remedies
+        if was_killed(moment) and not surely_for_memory(moment):
+            yield KERNEL_LOG
+        return
     if _client_that_died(case, failed):
         yield from _OF_A_CLIENT
         return
@@ -901,6 +910,14 @@ def _of_a_server(case: Case) -> Iterator[Remedy]:
         yield remedies.smaller_requests(case)
     elif not told.shows("a served call"):
         yield _WHILE_IT_LOADS
+
+
+def _of_a_tool(case: Case, moment: Moment) -> Grower | None:
+    """What fills RAM in a well-known program that was killed, or was refused an array of it."""
+    failed = moment.request.failed if moment.request else None
+    if failed is None or failed.kind is not RequestKind.HOST or is_pinned(failed):
+        return None
+    return None if another_program(moment) else ram_of_a_tool(case)
 
 
 _ENDS = regex(r"(?i)\bkill|\bcrash|\bOOM|\bmemory\b")
