@@ -62,3 +62,9 @@ def test_a_library_s_own_method_is_not_keras_s(method: str, says: str) -> None:
     verdict = explained(PREDICTS.format(method)).verdict
     assert says in verdict
     assert ("each call makes its own data set" in verdict) is (method == "predict")
+
+
+def test_one_model_that_is_called_again_is_none_after_another() -> None:
+    text = "My RAM grows each time I call the model.\nfor x in data:\n    y = model.predict_proba(x)\n"
+    verdict = explained(text).verdict
+    assert "Keras keeps of the models before" not in verdict and "makes its own data set" not in verdict

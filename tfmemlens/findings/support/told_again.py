@@ -205,10 +205,13 @@ def told_again(case: Case) -> Iterator[Grower]:
             continue  # a try, and none of a tuner
         if unit == "model" and line and _AT_ONCE.search(line.text):
             continue  # side by side, and not one after another
+        if unit == "model" and line and _CALLED.search(line.text) and _of_a_library(told):
+            continue  # one model that is called, and not one after another
         if line and (grows or unit in ONE_AFTER_ANOTHER or told.shows("failing late")):
             yield answer(case, line)
 
 
+_CALLED = regex(r"(?i)\bcall(?:s|ed|ing)? (?:the|my|this|a|its) (?:\w+ )?(?:model|classifier|network)\b")
 _AT_ONCE = regex(r"(?i)\bsimultaneous\w*|\bconcurrent\w*|\bat (?:the same time|once)\b|\bin parallel\b")
 _OF_A_CALL = tuple(f"again at each {unit}" for unit in ("prediction", "request", "episode"))
 
