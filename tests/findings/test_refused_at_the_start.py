@@ -77,3 +77,34 @@ def test_an_old_release_that_is_asked_for_nothing(size: int, nothing: bool) -> N
     verdict = explained(EIGEN.format(size=size)).verdict
     assert ("an empty tensor was given to it, so no memory is short" in verdict) is nothing
     assert ("768.00 MiB" in verdict) is not nothing
+
+
+NOTHING = "E tensorflow/core/common_runtime/bfc_allocator.cc:244] tried to allocate 0 bytes\n"
+RETRIED = "W tensorflow/core/common_runtime/allocator_retry.cc:32] Request to allocate 0 bytes\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "nothing"),
+    [
+        (NOTHING, True),
+        ("> " + NOTHING + "> " + RETRIED, True),
+        (
+            "## Known issues\n\nTensorFlow says `tried to allocate 0 bytes` where a picture has no boxes.\n",
+            True,
+        ),
+        (NOTHING + RETRIED + "Segmentation fault (core dumped)\n", True),
+        (
+            NOTHING + "Epoch 1/10\n100/100 [==============================] - 10s 100ms/step - loss: 0.5\n",
+            False,
+        ),
+        (NOTHING.replace(" 0 ", " 1024 "), False),
+        (
+            NOTHING + "ResourceExhaustedError: OOM when allocating tensor with shape[64,112,112,64] and type"
+            " float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc\n",
+            False,
+        ),
+    ],
+)
+def test_an_empty_request_that_is_only_logged(text: str, nothing: bool) -> None:
+    verdict = explained(text).verdict
+    assert ("an empty tensor was given to it, so no memory is short" in verdict) is nothing
