@@ -68,6 +68,7 @@ PAIRED = (
 REPEATED = (
     "ROWS = 64\nDRAWS = 100\ndef pairs(x):\n    many = tf.repeat(x, DRAWS, axis=0)\n    return net(many)\n\n"
 )
+PINNED = "W gpu_host_allocator.h:44] could not allocate pinned host memory of size: 2304\n"
 CRASHED = "Your session crashed after using all available RAM.\n"
 SOFT = (
     "Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.27GiB with freed_by_count=0. The caller"
@@ -552,6 +553,7 @@ CASES: dict[str, tuple[str, str]] = {
         "Epoch 1/2\nbase.trainable = True\nEpoch 1/9\n" + oom("8,8,8,8"),
         "Epoch 1/2\nbase.trainable = False\nEpoch 1/9\n" + oom("8,8,8,8"),
     ),
+    "lost-device": (3 * PINNED, 2 * PINNED),
     "longest-batch": (
         "".join(f"iter {step} seq_len={size}\n" for step, size in enumerate((9, 3, 7, 5, 99))) + oom("8,8"),
         "".join(f"iter {step} seq_len={size}\n" for step, size in enumerate((9, 3, 7, 5, 9))) + oom("8,8"),

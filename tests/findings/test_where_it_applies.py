@@ -271,7 +271,8 @@ WHERE_TRAINING_SHOWS = {"gradient-accumulation", "mixed-precision", "recompute"}
 IN_32_BITS = {"mixed-precision", "tensor-cores"}
 OF_PYTHON = {"find-the-growth", "freeze-weights", "list-tensors", "mixed-precision", "record-a-step"}
 OF_A_SHELL = {
-    "as-advised", "one-op-less", "one-order-of-feeds", "close-tensors-of-go",
+    "as-advised", "one-op-less", "one-order-of-feeds", "close-tensors-of-go", "why-it-went",
+    "shorter-parts",
     "pool-of-exla", "free-tensors-of-exla", "find-the-call", "ram-for-the-build",
     "install-without-cache", "without-cache", "train-elsewhere", "watch-the-client",
     "setting-that-works", "add-swap", "another-allocator", "another-backend", "another-malloc",

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from tfmemlens.findings import held_by_python
 from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support.host_ram.gone import lost_device
 from tfmemlens.findings.support.kills import driver_at_fault
 from tfmemlens.findings.support.new_shapes import new_shapes
 from tfmemlens.findings.support.rows import (
@@ -54,7 +55,7 @@ def check(case: Case) -> Iterator[Finding]:
         small = _OF_ONE_SAMPLE if one else _SMALL_ON_A_GPU
         least = small if on_gpu else MIB
         small_alone = not all_in_use(moment) and need is not None and need <= least
-        if driver_at_fault(moment):
+        if driver_at_fault(moment) or lost_device(case, moment):
             continue
         if not need or (whole and need >= 0.01 * whole) or not (whole or small_alone):
             continue

@@ -17,6 +17,7 @@ from tfmemlens.findings.support import code_snippets, device_users, own_gpu, par
 from tfmemlens.findings.support.board import board
 from tfmemlens.findings.support.driver import of_context
 from tfmemlens.findings.support.grower import Grower
+from tfmemlens.findings.support.host_ram.gone import lost_device
 from tfmemlens.findings.support.named_sizes import stated_length
 from tfmemlens.findings.support.other_programs import less_on_the_device
 from tfmemlens.findings.support.part_for_jax import Part
@@ -60,8 +61,8 @@ def check(case: Case) -> Iterator[Finding]:
         assert moment.request and moment.incident
         failed = moment.request.failed
         meaning = _meaning(case, failed)
-        if meaning is None or of_context(moment) or first_stream(case, moment):
-            continue  # the rules of a device that was only being made tell of it
+        if meaning is None or of_context(moment) or first_stream(case, moment) or lost_device(case, moment):
+            continue  # the rules of a device that was only being made, or is gone, tell of it
         if case.capture.surroundings.shows(PYTORCH_ALONE):
             continue
         of_pool = failed.kind is RequestKind.DRIVER and failed.size is not None

@@ -28,6 +28,7 @@ from tfmemlens.findings.support.compiling import (
 )
 from tfmemlens.findings.support.contrasted import contrasted
 from tfmemlens.findings.support.grounds import tell
+from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.host_causes import SAVED_BY_ONE, is_of_a_restore
 from tfmemlens.findings.support.host_ram.arrays import (
     FILLS,
@@ -41,6 +42,7 @@ from tfmemlens.findings.support.host_ram.arrays import (
     reads_one_sample,
 )
 from tfmemlens.findings.support.host_ram.experiences import experiences
+from tfmemlens.findings.support.host_ram.gone import lost_device
 from tfmemlens.findings.support.host_ram.killed import (
     AS_ARGUMENT,
     FEWER_SAVED,
@@ -129,6 +131,7 @@ from tfmemlens.findings.support.prose_advice import (
     SHARD_THE_DATA,
     SMALLER_QUEUES,
 )
+from tfmemlens.findings.support.ram_of_tools import ram_of_a_tool
 from tfmemlens.findings.support.rise_with import left_by_each_save, of_each_save, rise_with
 from tfmemlens.findings.support.rows import (
     failures,
@@ -182,7 +185,7 @@ _SLABS = (
 
 def check(case: Case) -> Iterator[Finding]:
     for index, moment in failures(case):
-        if not on_host(moment):
+        if not on_host(moment) or lost_device(case, moment):
             continue
         assert moment.request
         failed = moment.request.failed
@@ -197,6 +200,8 @@ def check(case: Case) -> Iterator[Finding]:
             because += f"; {listed.words}"
         elif kept := experiences(case, moment):
             because += f"; {kept.words}"
+        if ram := _of_a_tool(case, moment):
+            because += f"; {'it holds ' if was_killed(moment) else ''}most likely {ram.what}"
         if bug := no_lack(case, moment):
             because = bug.words
         of_pool = is_pool_of_tensorflow(moment)
@@ -567,6 +572,11 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
     if bug := no_lack(case, moment):
         yield bug.remedy
         return
+    if ram := _of_a_tool(case, moment):
+        yield from ram.remedies
+        if was_killed(moment) and not surely_for_memory(moment):
+            yield KERNEL_LOG
+        return
     if _client_that_died(case, failed):
         yield from _OF_A_CLIENT
         return
@@ -900,6 +910,14 @@ def _of_a_server(case: Case) -> Iterator[Remedy]:
         yield remedies.smaller_requests(case)
     elif not told.shows("a served call"):
         yield _WHILE_IT_LOADS
+
+
+def _of_a_tool(case: Case, moment: Moment) -> Grower | None:
+    """What fills RAM in a well-known program that was killed, or was refused an array of it."""
+    failed = moment.request.failed if moment.request else None
+    if failed is None or failed.kind is not RequestKind.HOST or is_pinned(failed):
+        return None
+    return None if another_program(moment) else ram_of_a_tool(case)
 
 
 _ENDS = regex(r"(?i)\bkill|\bcrash|\bOOM|\bmemory\b")

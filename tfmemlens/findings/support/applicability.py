@@ -159,6 +159,10 @@ TABLE: dict[str, Applicability] = {
         _TENSORFLOW, cuda=True, since=(1, 1), devices=_ON_GPU, done="TF_CUDNN_WORKSPACE_LIMIT_IN_MB=.*"
     ),
     "matching-driver": _ANYWHERE,
+    "start-it-again": _ANYWHERE,
+    "why-it-went": Applicability(shell=True),
+    "shorter-parts": Applicability(shell=True),
+    "without-the-filter": _ANYWHERE,
     "other-arena": Applicability(shell=True),
     "in-batches-of-r": Applicability(shell=True),
     "compute-mode": Applicability(cuda=True, devices=_ON_GPU, shell=True),

@@ -205,10 +205,13 @@ def told_again(case: Case) -> Iterator[Grower]:
             continue  # a try, and none of a tuner
         if unit == "model" and line and _AT_ONCE.search(line.text):
             continue  # side by side, and not one after another
+        if unit == "model" and line and _CALLED.search(line.text) and _of_a_library(told):
+            continue  # one model that is called, and not one after another
         if line and (grows or unit in ONE_AFTER_ANOTHER or told.shows("failing late")):
             yield answer(case, line)
 
 
+_CALLED = regex(r"(?i)\bcall(?:s|ed|ing)? (?:the|my|this|a|its) (?:\w+ )?(?:model|classifier|network)\b")
 _AT_ONCE = regex(r"(?i)\bsimultaneous\w*|\bconcurrent\w*|\bat (?:the same time|once)\b|\bin parallel\b")
 _OF_A_CALL = tuple(f"again at each {unit}" for unit in ("prediction", "request", "episode"))
 
@@ -383,29 +386,12 @@ def _of_a_library(told: Surroundings) -> Grower | None:
     if found is None:
         return None
     line, match = found
-    if match["method"] == "predict_instances":
-        what = (
-            f"`predict_instances` ({line.place}) finds its objects on the CPU once the network is done: what"
-            " that holds in RAM grows with the volume and with the candidates, and not with the tiles"
-        )
-        return Grower(what, line, (_FEWER_CANDIDATES, _BLOCKS_OF_A_VOLUME, OWN_PROCESS_FOR_PARTS), sure=True)
     what = f"`{match['method']}` ({line.place}), a library's own, is called again and again"
     return Grower(what, line, (OWN_PROCESS_FOR_PARTS,))
 
 
 _OF_KERAS = regex(r"\.predict(?:_generator|_on_batch|_classes|_step)?\(")
 _OF_A_LIBRARY = regex(r"\.(?P<method>predict_[a-z]\w{2,30})\(")
-_FEWER_CANDIDATES = Remedy(
-    "leave fewer candidates: a higher prob_thresh, or a model with a coarser grid; more tiles make only the"
-    " network's part smaller",
-    "labels, details = model.predict_instances(volume, prob_thresh=0.7, n_tiles=(4, 5, 10))",
-    slug="fewer-candidates",
-)
-_BLOCKS_OF_A_VOLUME = Remedy(
-    "or let it go through the volume in blocks, each with its own candidates",
-    "model.predict_instances_big(volume, axes='ZYX', block_size=128, min_overlap=32)",
-    slug="in-blocks",
-)
 _PREDICTS = regex(r"\.predict\w{0,10}\(")
 _CALLS_A_MODEL = regex(
     r"\A\s*(?:[\w., ]{1,40} ?= ?)?(?:self\.)?(?:\w{0,20}(?:model|net|network|detector|detect_fn|infer\w*"

@@ -9,6 +9,7 @@ from tfmemlens.findings.support.brace_code import again_and_again
 from tfmemlens.findings.support.contrasted import contrasted, first_of, told_to_grow, without
 from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.host_causes import FEWER_WORKERS, on_the_host
+from tfmemlens.findings.support.host_ram.killed import KERNEL_LOG
 from tfmemlens.findings.support.jacobians import by_the_code
 from tfmemlens.findings.support.jax_told import (
     anew_while_it_grows,
@@ -17,6 +18,7 @@ from tfmemlens.findings.support.jax_told import (
     made_anew,
     told_of_jax,
 )
+from tfmemlens.findings.support.ram_of_tools import ram_of_a_tool, said_of_ram, with_a_log
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of, situation
 from tfmemlens.findings.support.told_again import (
     DATA_IN_PARTS,
@@ -173,6 +175,7 @@ def told_mechanisms(case: Case) -> Iterator[Grower]:
     """The same with what else the words tell, behind it."""
     yield from _long_samples(case)
     yield from two_frameworks(case)
+    yield from _of_a_tool(case)
     if told_to_grow(case):
         yield from again_and_again(case)
     if shown := contrasted(case):
@@ -195,6 +198,14 @@ def told_mechanisms(case: Case) -> Iterator[Grower]:
     elif framework == TENSORFLOW:
         yield from filter(None, (through_a_loop(case), first_of(case, _mechanisms(case))))
         yield from _mechanisms(case)
+
+
+def _of_a_tool(case: Case) -> Iterator[Grower]:
+    """What fills RAM in a well-known program, where the words are of it."""
+    said = said_of_ram(case.capture.surroundings)
+    found = ram_of_a_tool(case) if said and not case.moments else None
+    if found:
+        yield with_a_log(found, KERNEL_LOG) if said and only_killed(said) else found
 
 
 _LENGTHS = regex(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from tfmemlens.findings.support.accounts import what_is_asked
 from tfmemlens.findings.support.board import RASPBERRY_PI, board
 from tfmemlens.findings.support.contrasted import stated_cause, without
+from tfmemlens.findings.support.host_ram.gone import lost_device
 from tfmemlens.findings.support.host_ram.large_requests import without_sense
 from tfmemlens.findings.support.host_ram.no_lack import no_lack, refused_a_server
 from tfmemlens.findings.support.kills import (
@@ -324,6 +325,8 @@ def _what(case: Case, moment: Moment) -> str:
             return f"Out of memory{at} while allocating {tensor_text(moment)}"
         if other := no_lack(case, moment):
             return other.verdict
+        if lost_device(case, moment):
+            return f"The GPU's driver refused {tensor_text(moment)} of pinned host RAM{at}"
         on_board = board(case)
         if on_board and on_board[0] != RASPBERRY_PI:
             return f"The RAM that CPU and GPU of this board share ran out{at}"

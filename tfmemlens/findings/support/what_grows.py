@@ -13,6 +13,7 @@ from tfmemlens.findings.support.grower import Grower
 from tfmemlens.findings.support.kept_code import kept
 from tfmemlens.findings.support.made_and_run import makes_and_runs
 from tfmemlens.findings.support.program_lines import code_lines
+from tfmemlens.findings.support.ram_of_tools import ram_of_a_tool
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of, on_a_mac, situation
 from tfmemlens.findings.support.told_again import (
     FEWER_SAMPLES,
@@ -138,6 +139,8 @@ def _growers(case: Case) -> Iterator[Grower]:
             (_OTHER_DELEGATE, _DELEGATE_ANEW),
         )
     yield from _left_out(case)
+    if of_a_tool := ram_of_a_tool(case):
+        yield of_a_tool
     yield from _of_code(case)
     if line := told.shows("calibrating"):
         yield Grower(

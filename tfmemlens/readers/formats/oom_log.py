@@ -37,7 +37,13 @@ from tfmemlens.readers.oom.cleaning import Cleaned, Physical, clean, is_escaped_
 from tfmemlens.readers.oom.compiler import CompilerCollector
 from tfmemlens.readers.oom.context import Context
 from tfmemlens.readers.oom.device_stats import DeviceStatsCollector
-from tfmemlens.readers.oom.disguises import BARE, IndirectFailure, IndirectFailureCollector, bare_exception
+from tfmemlens.readers.oom.disguises import (
+    BARE,
+    IndirectFailure,
+    IndirectFailureCollector,
+    bare_exception,
+    nothing_asked,
+)
 from tfmemlens.readers.oom.dump import COLLAPSED, DumpCollector
 from tfmemlens.readers.oom.eras import era_of, logged_in
 from tfmemlens.readers.oom.going_on import LOGGING_ON, is_below, logs_on, refusals
@@ -164,6 +170,7 @@ class _Stream:
         """How often lines outside the dump name a framework other than TensorFlow."""
         self.origins: set[str] = set()
         self.bare: IndirectFailure | None = None
+        self.nothing: IndirectFailure | None = None
         self.above_bare: Standing | None = None
         """The first line that names the exception, for pastes without its message."""
         self.worded: OomMessage | None = None
@@ -238,6 +245,7 @@ class _Stream:
         if not table:
             self.rise.observe(line)
         bare = bare_exception(line) if self.bare is None or "Traceback" in self.bare.line.text else None
+        self.nothing = self.nothing or nothing_asked(line)
         if bare:
             self.bare, self.above_bare = bare, self.sentences.standing()
         if not (cleaned.origin or code):
@@ -357,12 +365,18 @@ class _Stream:
         if self.worded and not (elsewhere or self.mentions[frameworks.JAX]):
             self.sentences.begin(self.worded)
             self.sentences.finished.append(self.worded)
+        elif self.nothing and not (elsewhere or self._went_on(self.nothing.line)):
+            self.disguises.finished.append(self.nothing)
         elif self.bare and not self._told_elsewhere(self.bare):
             again = self.sentences.standing().owner == "before"
             if again and self.above_bare and self.above_bare.frames:
                 self.sentences.stand(self.above_bare)
             self.sentences.begin(self.bare)
             self.disguises.finished.append(self.bare)
+
+    def _went_on(self, line: Line) -> bool:
+        """Whether steps were done after the line."""
+        return any(each.line.number > line.number for each in self.run.progress)
 
     def _told_elsewhere(self, bare: IndirectFailure) -> bool:
         """Whether something else failed, where the exception's name says nothing: a traceback is of that, and

@@ -211,6 +211,12 @@ BUFFER = LineRule(
     "F gpu_device.cc:104] EigenAllocator for GPU ran out of memory when allocating 0. See error logs",
     needs=("oom when allocating a buffer of", "gpu memory when allocating", "eigenallocator"),
 )
+NOTHING = LineRule(
+    r"\b(?:tried|Request) to allocate 0 bytes\b",
+    "E bfc_allocator.cc:244] tried to allocate 0 bytes",
+    "W allocator_retry.cc:32] Request to allocate 0 bytes",
+    needs="to allocate 0 bytes",
+)
 CONSTANT = LineRule(
     r"Failed to allocate (?P<bytes>\d+) bytes for new constant",
     "RESOURCE_EXHAUSTED: Failed to allocate 402653184 bytes for new constant",
@@ -618,6 +624,15 @@ def bare_exception(line: Line) -> IndirectFailure | None:
     if not BARE.search(line.text) or _NO_MEMORY.search(line.text):
         return None
     return IndirectFailure(line, kind=RequestKind.TENSOR, what="bare", in_python=True)
+
+
+def nothing_asked(line: Line) -> IndirectFailure | None:
+    """What releases before 1.0 log of an empty request, which gets no memory: for pastes that hold nothing
+    else, since an op that makes no use of it goes on.
+    """
+    if not NOTHING.search(line.text):
+        return None
+    return IndirectFailure(line, kind=RequestKind.TENSOR, what="buffer", size=Size.exactly(0))
 
 
 def _of_the_killed(text: str) -> tuple[Size | None, Size | None]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from tfmemlens.readers.oom.growing_sizes import UNCHANGED, WITH_A_SIZE
 from tfmemlens.readers.oom.jax_programs import JAX_PROGRAMS
+from tfmemlens.readers.oom.lost_devices import LOST_DEVICES
 from tfmemlens.readers.oom.platforms import MACHINES
 from tfmemlens.readers.oom.prose import PROSE
 from tfmemlens.readers.oom.questions import QUESTIONS
@@ -995,6 +996,7 @@ PURPOSES = {
     **TOLD_OF_XLA,
     **TOLD_OF_RUNS,
     **TOLD_OF_SERVERS,
+    **LOST_DEVICES,
     **TOLD_WORK,
     **TOOLS,
     **JAX_PROGRAMS,

@@ -391,6 +391,16 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
         _variable("TF_GPU_ALLOCATOR", "os.environ['TF_GPU_ALLOCATOR'] = 'cuda_malloc_async'"),
     ),
     (
+        "HSA_OVERRIDE_GFX_VERSION",
+        LineRule(
+            rf"\bHSA_OVERRIDE_GFX_VERSION(?:{_TO}| (?:is |was )?(?:set )?(?:to|at) ['\"]?)"
+            r"(?P<value>\d{1,2}\.\d\.\w)",
+            "HSA_OVERRIDE_GFX_VERSION=10.3.0 python train.py",
+            "I have HSA_OVERRIDE_GFX_VERSION set to 11.0.0",
+            needs="HSA_OVERRIDE_GFX_VERSION",
+        ),
+    ),
+    (
         "XLA_PYTHON_CLIENT_PREALLOCATE",
         _variable("XLA_PYTHON_CLIENT_PREALLOCATE", "XLA_PYTHON_CLIENT_PREALLOCATE=false python train.py"),
     ),
@@ -690,6 +700,7 @@ _NUMBERS = (
 )
 """Settings whose 0 and 1 are numbers."""
 _WORDS = Words(
+    "HSA_OVERRIDE",
     "atch", "BS=", "BS =", "BATCH_S",
     "CUDA_VIS", "memory:", "--mem", " -m ", "memory_limit", "cap", "Cap", "limit", "rowth", "GROWTH",
     "memory_fraction", "max_workspace", "WORKSPACE",

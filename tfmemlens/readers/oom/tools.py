@@ -145,7 +145,46 @@ SPLEETER = LineRule(
     "SpleeterGUI 2.9.4.0",
     needs="pleeter",
 )
+SPLEETER_APPLIED = LineRule(
+    r"\bspleeter(?:['\"]?,)? ['\"]?separate\b|(?i:\bSpleeter-?GUI\b)|\bfrom spleeter\.separator\b"
+    r"|\bseparate_to_file\(|\bSeparator\(['\"]spleeter:|deezer/spleeter(?::\S+)? separate\b"
+    r"|(?i:\bspleeter\b)(?=[^\n]{0,200}\b(?:separat\w+|songs?|tracks?|mix\w*|stems?)\b)",
+    "spleeter separate -i song.mp3 -p spleeter:4stems -o out",
+    "docker run deezer/spleeter separate -o /output mix.mp3",
+    "from spleeter.separator import Separator",
+    "SpleeterGUI stops at long songs",
+    "Spleeter is killed at a track of 50 minutes",
+    needs=("spleeter", "separate_to_file"),
+)
+SPLEETER_FILTER = LineRule(
+    r"(?<![\w-])--mwf\b|\bMWF ?= ?True\b|[\"']mwf[\"'] ?: ?true",
+    "spleeter separate --mwf song.mp3",
+    "separator = Separator('spleeter:4stems', MWF=True)",
+    needs=("--mwf", "mwf=", "mwf =", 'mwf"', "mwf'"),
+)
+SPLEETER_DURATION = LineRule(
+    r"(?i)\bspleeter\b[^\n]{0,300}\bseparate\b[^\n]{0,300}\s(?:-d|--duration)[ =]\d{2,6}\b",
+    "spleeter separate -d 3600 song.mp3",
+    needs="separate",
+)
+STARDIST_APPLIED = LineRule(
+    r"\bpredict_instances\b",
+    "labels, details = model.predict_instances(volume)",
+    needs="predict_instances",
+)
+BEHIND_THE_NETWORK = LineRule(
+    r"\bNMS\b|(?i:\bnon[- ]?max\w* suppression\b|\bpost[- ]?process\w*)",
+    "it happens in the NMS, once the GPU is done",
+    "RAM is full in the post-processing",
+    needs=("nms", "suppression", "process"),
+)
+"""Where StarDist's candidates are compared with each other, on the CPU."""
 TOOLS = {
+    "applying: Spleeter": SPLEETER_APPLIED,
+    "Spleeter: its filter": SPLEETER_FILTER,
+    "Spleeter: a duration": SPLEETER_DURATION,
+    "applying: StarDist": STARDIST_APPLIED,
+    "StarDist: behind the network": BEHIND_THE_NETWORK,
     "tool: Spleeter": SPLEETER,
     "tool: TFX": TFX,
     "tool: DeepLabCut": DEEP_LAB_CUT,

@@ -94,6 +94,7 @@ PHRASES = (
         phrase.encode()
         for phrase in (
             "oom when",
+            "to allocate 0 bytes",
             "resource_exhausted",
             "resource exhausted",
             "resourceexhausted",
