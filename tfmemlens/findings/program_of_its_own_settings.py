@@ -22,7 +22,8 @@ from tfmemlens.findings.support.situation import JAX, TORCH_XLA, framework_of
 from tfmemlens.findings.support.xla_arena import facts
 from tfmemlens.findings.support.xla_arena.because import because as too_little
 from tfmemlens.model.case import Case, Moment, Request
-from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.line import Line
 from tfmemlens.units import MIB, human_size
 
 BASIS = Basis.NAME
@@ -42,6 +43,9 @@ def check(case: Case) -> Iterator[Finding]:
             continue  # its writer found what grows
         if known is None or facts.on_chip(moment) or not _asks_for_much(moment, request):
             continue  # a kernel's own memory on the chip is no setting's of the program
+        if known.program.fact == A_SERVER and (loads := _loads_weights(case)):
+            yield _of_weights(index, request, known, loads)
+            continue
         compiler = moment.incident.compiler if moment.incident else None
         of_results = compiler is not None and program_account.mostly_results(compiler)
         serving = known.program.fact == A_SERVER
@@ -74,6 +78,43 @@ def check(case: Case) -> Iterator[Finding]:
             moment=index,
             rules_out=known.program.not_of_it,
         )
+
+
+def _loads_weights(case: Case) -> Line | None:
+    """The line that says that the server failed while it loaded weights, before it makes its cache."""
+    return case.capture.surroundings.shows("loading weights in words")
+
+
+def _of_weights(index: int, request: Request, known: own_settings.NamedProgram, line: Line) -> Finding:
+    """A server whose weights did not fit: no length of a request plays a part yet."""
+    what = (
+        f"it is {known.program.name} ({known.line.place}), and it failed while weights were loaded"
+        f" ({line.place}), before it takes anything for requests: the weights' part of each device is too"
+        " large, or they lie there in a wider type first"
+    )
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=what,
+        because=what,
+        explains=request.needed_bytes,
+        evidence=(Evidence("what the text says", line), Evidence("the message", request.failed.line)),
+        remedies=(
+            Remedy(
+                "spread the weights over all devices, and see in its log that it does: each then holds its"
+                " part alone",
+                "--tensor-parallel-size 8   # as many as there are devices",
+                slug="shard-arguments",
+            ),
+            Remedy(
+                "load a checkpoint whose weights are quantised already: one that is quantised while it loads"
+                " may lie on the device in 16 bits first, twice as large as in 8; else a smaller model, or"
+                " devices with more memory",
+                slug="smaller-model",
+            ),
+        ),
+        moment=index,
+        rules_out=(*known.program.not_of_it, "smaller-cache-part", "shorter-sequences"),
+    )
 
 
 def _on_one(case: Case, known: own_settings.NamedProgram) -> str:

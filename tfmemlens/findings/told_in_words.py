@@ -79,6 +79,7 @@ from tfmemlens.findings.support.which_memory import (
     RAM_IN_STOCK,
     RAN_OUT,
     how_to_tell,
+    limit_of_a_job,
     named_by,
     only_killed,
     only_of_a_leak,
@@ -217,6 +218,8 @@ def check(case: Case) -> Iterator[Finding]:
     likely = told_mechanism(case)
     if likely is None and (stated := stated_cause(case)):
         likely = of_the_named_cause(case, stated[1])
+    limited = said is not None and limit_of_a_job(told, said)
+    likely = None if limited else likely  # what of the program took it, its limit does not tell
     stays = likely or told.shows("reloading models") or situation(case).program == "C++"
     line = said or grows or (told.shows("kept in words") if stays else None)
     if line is None and told.shows("after an OOM"):
@@ -330,7 +333,7 @@ def check(case: Case) -> Iterator[Finding]:
             *((_LESS_OF_THE_SQUARE,) if cause and _OF_A_SQUARE.search(cause[0]) else ()),
             *((little.remedy,) if little and grows is None else ()),
             *lower,
-            *(_of_the_limit(told) if where == HOST and grows is None and ended is None else ()),
+            *(_of_the_limit(told, line) if where == HOST and grows is None and ended is None else ()),
             *((_OF_A_SERVICE,) if where == HOST and told.shows("on a hosted service") else ()),
             *_beside_a_difference(
                 differs is not None and (grows is None or (said is not None and differs.beside is not None)),
@@ -412,8 +415,18 @@ def _of_no_growth(told: Surroundings, grows: Line) -> Finding:
     )
 
 
-def _of_the_limit(told: Surroundings) -> Iterator[Remedy]:
-    """Whether the limit of its container ended it, where the text states that limit."""
+_LIMIT_OF_A_JOB = Remedy(
+    "see what the job used at most and what it was given, and ask for more: the limit of a batch system is of"
+    " host RAM, whatever the GPU has",
+    "sacct -j JOB --format=JobID,State,ReqMem,MaxRSS   # then: #SBATCH --mem=32G",
+    slug="check-the-limit",
+)
+
+
+def _of_the_limit(told: Surroundings, line: Line) -> Iterator[Remedy]:
+    """Whether the limit of its container or job ended it, where the text states that limit."""
+    if limit_of_a_job(told, line):
+        yield _LIMIT_OF_A_JOB
     if limit := told.setting("container_memory"):
         of_gpus = ": a GPU's driver and libraries take host RAM, too, more for each GPU it sees"
         yield Remedy(

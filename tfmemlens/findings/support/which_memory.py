@@ -109,11 +109,23 @@ def only_of_a_leak(line: Line) -> bool:
     return bool(_OF_A_LEAK.search(line.text)) and not _ENDS_IN_IT.search(line.text)
 
 
+def limit_of_a_job(told: Surroundings, line: Line) -> bool:
+    """Whether the words name a memory limit, and a batch system runs the program: it limits host RAM."""
+    return bool(_LIMIT_IN_WORDS.search(line.text) and told.shows("a job scheduler"))
+
+
+_LIMIT_IN_WORDS = regex(
+    r"(?i)\b(?:exceed\w*|over|hit\w*|reach\w*|beyond)\b[^.\n]{0,24}\bmemory limit\b|\bmemory limit exceeded\b"
+)
+
+
 def whose(case: Case, line: Line) -> str:
     """Which memory the line speaks of, else the whole text. An exception that is shown but cut may be of any:
     no writer knows it for host RAM but by `MemoryError`.
     """
     told = case.capture.surroundings
+    if limit_of_a_job(told, line):
+        return HOST
     line = line._replace(text=RAM_IN_STOCK.sub(" ", with_vram(line.text)))
     if told.shows("room on the device") and not told.shows("raising an exception"):
         return HOST if any(map(told.shows, _OF_THE_HOST)) else UNSAID

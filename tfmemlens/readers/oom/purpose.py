@@ -235,8 +235,14 @@ _IN_OTHER_LANGUAGES = "|".join(
         r"\b(?:Arbeits|Grafik|Haupt)?speicher (?:reicht nicht|ist voll|voll\b)|\bzu wenig \w{0,10}speicher\b",
     )
 )
+_RAISES_NONE = (
+    r"(?:n['\u2019]t|\bnot) (?:raise|throw|give|report|print|show)s? (?:\w{1,12} ){0,3}?"
+    r"(?:OOM|out[- ]of[- ]memory|memory ?error)\b"
+)
+"""`it does not raise an OOM error`: who writes that reports another end."""
 SHORT = LineRule(
-    r"(?i)(?<!\bno )(?<!\bno CUDA )(?<!\bno GPU )(?<!\bno more )(?<!without )(?<!without any )(?<!avoid )"
+    rf"(?i)\A(?![^\n]*{_RAISES_NONE})[^\n]*?"
+    r"(?<!\bno )(?<!\bno CUDA )(?<!\bno GPU )(?<!\bno more )(?<!without )(?<!without any )(?<!avoid )"
     r"(?<!prevent )(?:(?<![A-Za-z_])OOM(?:s|ing|ed)?(?![A-Za-z_])"
     r"(?!-kill\w* (?:was|were|is|did|has)(?: not|n't)\b)"
     r"|\bout[- ]of[- ](?:memory|RAM)\b"

@@ -1252,6 +1252,21 @@ WRITES_A_FILE = LineRule(
     needs=("writer", "saver", "checkpoint", "file_io", "save_weights", "write_graph"),
 )
 """A frame or a line that writes a file: a log for TensorBoard, a checkpoint."""
+LOADING_WEIGHTS = LineRule(
+    r"(?i)\b(?:when|while|during|at|before|in|on) (?:the )?(?:re-?)?load(?:ing)? (?:of )?(?:the |its |my )?"
+    r"(?:\w+ ){0,2}?weights\b",
+    "Getting HBM OOM when loading model weights on 8 chips",
+    "it fails while loading the weights",
+    needs="weights",
+)
+"""It fails while weights are loaded."""
+SCHEDULER = LineRule(
+    r"(?i)\bslurm\b|\bsbatch\b|\bsrun\b|\bqsub\b|\bbsub\b|\bjob scheduler\b|\bPBS (?:job|script)\b",
+    "on a server with the slurm job scheduler",
+    "I submit it with sbatch",
+    needs=("slurm", "sbatch", "srun", "qsub", "bsub", "scheduler", "pbs "),
+)
+"""A batch system runs it."""
 JOB_OPTIONS = LineRule(
     r"\A\s*#(?:BSUB|SBATCH|PBS) +-",
     '#BSUB -R "rusage[mem=16G]"',
@@ -1306,6 +1321,8 @@ TOLD_BESIDES = {
     "a buffer that must stay": BUFFER_STAYS,
     "writing a file": WRITES_A_FILE,
     "options of a job": JOB_OPTIONS,
+    "loading weights in words": LOADING_WEIGHTS,
+    "a job scheduler": SCHEDULER,
     "a job with a GPU": JOB_WITH_A_GPU,
     "page cache": PAGE_CACHE,
     "one input after another": ONE_AFTER_ANOTHER,
