@@ -419,7 +419,7 @@ _LIMIT_OF_A_JOB = Remedy(
     "see what the job used at most and what it was given, and ask for more: the limit of a batch system is of"
     " host RAM, whatever the GPU has",
     "sacct -j JOB --format=JobID,State,ReqMem,MaxRSS   # then: #SBATCH --mem=32G",
-    slug="check-the-limit",
+    slug="container-limit",
 )
 
 
