@@ -109,9 +109,9 @@ def check(case: Case) -> Iterator[Finding]:
         tracings = counted_tracings(times, line)
         left = _left_behind(moment, tracings) if times > 1 else []
         unlike = _of_other_shapes(moment, tracings) if times > 1 and not (left or of_keras) else None
-        explained = sum((row.count - 1) * row.size_bytes for row in left) or (
-            unlike.bytes if unlike else _growth(case) if times > 1 else 0
-        )
+        growth = _growth(case) if times > 1 else 0
+        of_blocks = unlike.bytes if unlike else growth
+        explained = sum((row.count - 1) * row.size_bytes for row in left) or of_blocks
         warnings = f"{times} warnings, at least {tracings} tracings" if times > 1 else "a warning"
         kept = "each trace keeps its graph"
         anew = "" if of_keras else _made_anew(case, line)

@@ -113,8 +113,8 @@ def _is_the_width_of_a_finished_model(case: Case, moment: Moment, request: Reque
 
 
 _OF_THINGS = regex(
-    r"(?i)(?:\A|_)(?:n|num|number_of|total)_?(?:users?|items?|entities|nodes|products?|customers?|movies|songs"
-    r"|books|docs|documents|people|players|ids|skus)\Z"
+    r"(?i)(?:\A|_)(?:n|num|number_of|total)_?(?:users?|items?|entities|nodes|products?|customers?|movies"
+    r"|songs|books|docs|documents|people|players|ids|skus)\Z"
 )
 
 

@@ -9,7 +9,8 @@ from tfmemlens.patterns import regex
 
 _REBUILDS = regex(
     r"\b(?P<name>\w{1,60}) ?= ?(?:tf\.)?(?:concat|concatenate)\([^\n]{0,200}?"
-    r"(?:\bzeros(?:_like)?\([^\n]{1,120}?\b(?P<table>\w{1,60})\[1:|\b(?P<first>\w{1,60})\[:-1[^\n]{0,80}\bzeros)"
+    r"(?:\bzeros(?:_like)?\([^\n]{1,120}?\b(?P<table>\w{1,60})\[1:"
+    r"|\b(?P<first>\w{1,60})\[:-1[^\n]{0,80}\bzeros)"
 )
 _LEAST_ROWS, _OF_A_TABLE = 1024, 2
 
