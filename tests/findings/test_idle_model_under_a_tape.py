@@ -59,6 +59,25 @@ class Trainer:
 """
 
 
+SEVERAL = """
+def body(width, name):
+    i = keras.Input((9,))
+    return keras.Model(i, layers.Dense(width)(i), name=name)
+class Distiller:
+    def __init__(self):
+        self.pupil = body(5, "pupil")
+        self.{list} = [body(1800, f"tutor{{k}}") for k in range(3)]
+        for each in self.{list}: each.trainable = False
+    def soft(self, x):
+        return tf.add_n([t({given}) for t in self.{list}])
+    def step(self, x):
+        with tf.GradientTape() as tape:
+            logits = self.pupil(x)
+            loss = f(logits, self.soft(x))
+        return tape.gradient(loss, self.{trained}.trainable_variables)
+"""
+
+
 def of_step(before: str = "", under: str = "soft = tutor(x)", weights: str = WEIGHTS) -> str:
     return HEAD + STEP.format(before=before or "pass", under=under or "pass", weights=weights)
 
@@ -72,18 +91,28 @@ def of_step(before: str = "", under: str = "soft = tutor(x)", weights: str = WEI
         (of_step(weights="weights"), None),  # nobody knows whose
         (of_step(under="soft = tutor(pupil(x))"), None),  # the gradient goes through it
         (of_step(under="h = pupil(x)\n        soft = tutor(h)"), None),
-        (of_step(before="tutor.trainable = False"), None),
+        (of_step(before="tutor.trainable = False"), "tutor"),  # as much is kept: measured
         (HEAD + OWN.format(base="keras.Model", kept=""), "self.large"),
         (HEAD + OWN.format(base="tf.Module", kept=""), "self.large"),
         (HEAD + OWN.format(base="Base", kept=""), None),  # of whatever it is
-        (HEAD + OWN.format(base="keras.Model", kept=", trainable=False"), None),
+        (HEAD + OWN.format(base="keras.Model", kept=", trainable=False"), "self.large"),
         (HEAD + OBJECT.format(given="x"), "self.large"),
         (HEAD + OBJECT.format(given="logits"), None),
+        (HEAD + SEVERAL.format(list="tutors", given="x", trained="pupil"), "self.tutors"),
+        (HEAD + SEVERAL.format(list="tutors", given="self.pupil(x)", trained="pupil"), None),
+        (HEAD + SEVERAL.format(list="tutors", given="x", trained="other"), "self.pupil"),
     ],
 )
 def test_a_call_that_no_gradient_needs(code: str, model: str | None) -> None:
     found = idle_call(program(code))
     assert (found and found.model) == model
+
+
+def test_of_several_the_statement_of_the_tape_is_moved() -> None:
+    found = idle_call(program(HEAD + SEVERAL.format(list="tutors", given="x", trained="pupil")))
+    assert found is not None and found.several
+    assert found.call.text.strip() == "return tf.add_n([t(x) for t in self.tutors])"
+    assert found.under.text.strip() == "loss = f(logits, self.soft(x))"
 
 
 @pytest.mark.parametrize(("line", "first"), [("soft = tutor(x)", True), ("loss = f(pupil(x), soft)", False)])

@@ -14,12 +14,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.outputs_by_size import outputs_alike
-from tfmemlens.findings.support.idle_under_tape import IdleCall, idle_call
+from tfmemlens.findings.support.idle_under_tape import IdleCall, failed_in, idle_call
 from tfmemlens.findings.support.kept import under_a_tape
+from tfmemlens.findings.support.outputs_in_training import outputs_of, room_of
 from tfmemlens.findings.support.phase import runs_a_graph
 from tfmemlens.findings.support.rows import all_in_use, attributed, requests
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
-from tfmemlens.knowledge.stack_frames import number_in, user_frame
+from tfmemlens.knowledge.stack_frames import number_in
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.units import MIB, human
@@ -38,15 +39,17 @@ def check(case: Case) -> Iterator[Finding]:
             continue  # it keeps no more than what a gradient needs
         program = case.capture.surroundings.program()
         found = idle_call(program) if program and not attributed(moment) else None
-        in_it = found is not None and _failed_in(request, found)
+        in_it = found is not None and failed_in(request, found)
         if found is None or not (in_it or under_a_tape(case, request)):
             continue
-        kept, told = _blocks(moment, request) if in_it else (None, "")
+        kept, told = _kept(case, moment, request) if in_it else (None, "")
         if not in_it and _failed_below(request, found):
             kept, told = _larger_blocks(moment, request)
+        model = f"each of `{found.model}`" if found.several else f"`{found.model}`"
         what = (
-            f"`{found.model}` runs under the tape of {found.tape.place} ({found.call.place}), which keeps"
-            f" what all its layers make, though the gradient is taken for `{found.trains}` alone{told}"
+            f"{model} runs under the tape of {found.tape.place} ({found.call.place}), which keeps"
+            f" what all its layers make, frozen or not, though the gradient is taken for `{found.trains}`"
+            f" alone{told}"
         )
         yield Finding(
             severity=Severity.CAUSE if in_it or kept else Severity.FACTOR,
@@ -55,24 +58,23 @@ def check(case: Case) -> Iterator[Finding]:
             explains=kept,
             basis=Basis.SHAPE if kept else None,
             evidence=(Evidence("the tape", found.tape), Evidence("the call under it", found.call)),
-            remedies=(
-                Remedy(
-                    f"call `{found.model}` before the tape opens (or within tape.stop_recording()): then"
-                    " nothing of it is kept",
-                    f"y = {found.model}(x, training=False)   # above `with tf.GradientTape() as tape:`",
-                    slug="outside-the-tape",
-                ),
-            ),
+            remedies=(_outside(found, model),),
             moment=index,
             rules_out=("look-for-lists", "find-what-grows") if in_it or kept else (),
         )
 
 
-def _failed_in(request: Request, found: IdleCall) -> bool:
-    """Whether the call was on its way."""
-    lines = {frame.text.strip() for frame in request.failed.frames if user_frame(frame.place)}
-    lines.add((request.failed.source_text or "").strip())
-    return found.call.text.strip() in lines
+def _outside(found: IdleCall, model: str) -> Remedy:
+    """The call above the tape; of one in a function the statement that calls that."""
+    code = f"y = {found.model}(x, training=False)   # above `with tf.GradientTape() as tape:`"
+    text = f"call {model} before the tape opens (or within tape.stop_recording()): then nothing of it is kept"
+    if found.under != found.call:
+        moved = found.under.text.strip()
+        text = (
+            f"move `{moved}` above the tape ({found.under.place} above {found.tape.place}), or put it within"
+            f" tape.stop_recording(): then nothing of {model} is kept"
+        )
+    return Remedy(text, None if found.under != found.call else code, slug="outside-the-tape")
 
 
 def _failed_below(request: Request, found: IdleCall) -> bool:
@@ -95,6 +97,20 @@ def _larger_blocks(moment: Moment, request: Request) -> tuple[int | None, str]:
     if need < MIB or size < _GOOD_PART * all_in_use(moment):
         return None, ""  # blocks larger than next to nothing may be anybody's
     return size, f"; {count} blocks that are larger than what failed ({human(size)}) are in use"
+
+
+def _kept(case: Case, moment: Moment, request: Request) -> tuple[int | None, str]:
+    """What the layers of the code make, its own among them, where that follows from the code; else blocks."""
+    made, room = outputs_of(case, moment, request), room_of(case, moment)
+    whole = sum(each.bytes for each in made)
+    kept, told = _blocks(moment, request)
+    if not made or whole < max(kept or 0, _GOOD_PART * room):
+        return kept, told
+    told = (
+        f"; at a batch of {made[0].shape[0]} the outputs of the code's {len(made)} layers, its own among"
+        f" them, take {human(whole)}: most {made[0].name} {human(made[0].bytes)}"
+    )
+    return min(whole, room) if room else whole, told
 
 
 def _blocks(moment: Moment, request: Request) -> tuple[int | None, str]:

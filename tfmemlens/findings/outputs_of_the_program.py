@@ -19,15 +19,17 @@ from collections.abc import Iterator
 from tfmemlens.findings import attention_scores
 from tfmemlens.findings.support import code_snippets, far_too_much, remedies
 from tfmemlens.findings.support.code_outputs import CodeOutput, kernels_of
+from tfmemlens.findings.support.idle_under_tape import failed_in, idle_call
 from tfmemlens.findings.support.kept import joined_to_itself
 from tfmemlens.findings.support.named_sizes import Meaning, named_sizes
 from tfmemlens.findings.support.outputs_in_training import outputs_of, outweighed, room_of
 from tfmemlens.findings.support.own_constant import own_batch, own_layers
+from tfmemlens.findings.support.phase import runs_a_graph
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import enumerated, requests
 from tfmemlens.findings.support.trained_models import is_untrained
 from tfmemlens.findings.support.weights import copies_in_code
-from tfmemlens.model.case import Case, Moment
+from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.model.what_if import Shrunk
@@ -48,6 +50,8 @@ def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in list(requests(case))[:1]:
         if joined_to_itself(request, case):
             continue  # rows that have piled up are no batch
+        if _of_an_idle_model(case, request):
+            continue  # that rule tells of its outputs
         made = outputs_of(case, moment, request)
         asked = next((each for each in made if each.asked), None)
         room = room_of(case, moment)
@@ -59,6 +63,13 @@ def check(case: Case) -> Iterator[Finding]:
         if outweighed(case, request, made):
             continue  # that rule tells of weights
         yield _finding(case, index, moment, asked, made, room)
+
+
+def _of_an_idle_model(case: Case, request: Request) -> bool:
+    """Whether a model failed that runs under the tape of another."""
+    program = case.capture.surroundings.program()
+    found = idle_call(program) if program and not runs_a_graph(case, request) else None
+    return found is not None and failed_in(request, found)
 
 
 def _needed(made: list[CodeOutput]) -> int:

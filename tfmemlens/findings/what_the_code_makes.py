@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from tfmemlens.findings.support import remedies, samples
+from tfmemlens.findings.support.hidden_layer import is_hidden
 from tfmemlens.findings.support.kernel_gradients import layer_of_each_sample
 from tfmemlens.findings.support.kills import another_program
 from tfmemlens.findings.support.one_hot import BESIDE_A_TABLE, by_index, meets_a_table
@@ -107,6 +108,8 @@ def _shown(case: Case, moment: Moment, request: Request) -> Iterator[_Shown]:
             or _of_frames(idiom, Agreement.WAY, list(reversed(own)), request, numbers)
             or _of_text(idiom, moment, request, code, numbers)
         )
+        if shown and idiom.slug == "logits" and is_hidden(shown.match.string, shown.match["number"], code):
+            continue
         penalised = idiom.slug == "embedding-table" and penalised_table(case, request)
         rebuilt = idiom.of is Of.WEIGHT and rebuilt_table(case, request)
         if shown and not (penalised or rebuilt):

@@ -93,6 +93,7 @@ def merged(case: Case, findings: Sequence[Finding]) -> tuple[Action, ...]:
     if any(each.remedy.slug == "recompute" for each in actions):
         actions.sort(key=lambda each: _BATCH_OF_ONE in each.remedy.text)
     actions = _sides_before_a_few(case, _batch_before_images(case, actions, tried))
+    actions = _same_results_first(actions, ours, tried)
     if other := _named_process(case):
         actions.sort(key=lambda each: _SHARED not in each.rules or each.remedy != _first_of(ours, _SHARED))
         actions = [_with_place(each, other) for each in actions]
@@ -162,6 +163,41 @@ def _said_first(ours: list[Finding]) -> list[Finding]:
     rest = [each for each in ours if each.rule not in (*_TESTS, _KNOB)]
     keeps = bool(rest) and rest[0].rule in _GROWING and bool(rest[0].remedies)
     return [*tests, *rest, *knobs] if keeps else [*tests, *knobs, *rest]
+
+
+def _same_results_first(
+    actions: list[Action], ours: Sequence[Finding], tried: frozenset[str]
+) -> list[Action]:
+    """The same with what leaves every result as it is before what makes a sample or a batch smaller, where it
+    is the remedy of the cause that explains most, and much.
+    """
+    first = next((each for each in ours if each.rule not in (*_TESTS, _KNOB)), None)
+    if first is None or first.severity is not Severity.CAUSE or not first.remedies:
+        return actions
+    remedy = first.remedies[0]
+    most = max((each.explains or 0 for each in ours if each.rule == _KNOB), default=0)
+    if remedy.slug not in _SAME_RESULTS or first.share < _MUCH_OF_IT or (first.explains or 0) < most:
+        return actions
+    ahead = next((each for each in actions if each.remedy.slug not in _SHRINKING), None)
+    if ahead is None or ahead.remedy.slug != remedy.slug or remedy.slug in tried:
+        return actions
+    return [ahead, *(each for each in actions if each is not ahead)]
+
+
+_SHRINKING = ("smaller-batch", "lower-constant", "lower-setting", "smaller-input", "shorter-sequences")
+_SAME_RESULTS = frozenset(
+    """
+    clear-session clip-per-variable compile-once data-on-the-host data-out-of-the-graph distances-by-product
+    drop-models drop-references drop-results evaluation-in-batches finalize-graph hessian-products in-batches
+    integer-ids integer-labels join-once keep-numbers keep-off-the-device load-once look-up-by-index make-once
+    matrix-product no-jacobian no-kept-tape no-persistent-tape one-function one-product ops-once
+    outside-the-tape pass-as-argument penalty-on-rows plain-tapes project-before-gather sparse-labels
+    sparse-labels-alone sparse-product sparse-updates stay-sparse stop-recording sum-as-you-go
+    tape-inside-loop tape-per-part
+    """.split()
+)
+"""What makes the same numbers with less memory."""
+_MUCH_OF_IT = 0.3
 
 
 def _is_named(knob: Finding, ours: Sequence[Finding]) -> bool:

@@ -1,4 +1,9 @@
-"""A model that is called under a tape whose gradient is taken for another model's weights alone."""
+"""A model that is called under a tape whose gradient is taken for another model's weights alone.
+
+A frozen model is no exception: `trainable = False` leaves its variables ones that a tape watches. Measured
+with TensorFlow 2.11 and 2.21: what the tape keeps is the same to a MiB, frozen before or after it was built,
+by an attribute or by the constructor.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +12,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from tfmemlens.findings.support.model_readings import dotted
-from tfmemlens.findings.support.trained_models import is_frozen, models, names_of, owners_of_gradient, root_of
+from tfmemlens.findings.support.trained_models import models, names_of, owners_of_gradient, root_of
+from tfmemlens.knowledge.stack_frames import user_frame
 from tfmemlens.knowledge.tree_values import last_name
+from tfmemlens.model.case import Request
 from tfmemlens.model.line import Line
 from tfmemlens.model.program import Program, Statement
 from tfmemlens.values import dataclass
@@ -21,10 +28,13 @@ class IdleCall:
     """The call, the tape, and whose gradient is taken."""
 
     model: str
-    """As the call names it: `teacher`, `self.teacher`."""
+    """As the call names it: `teacher`, `self.teacher`; of several the list of them."""
     call: Line
     tape: Line
     trains: str
+    under: Line
+    """The statement of the tape that calls it, or the function in which the call is."""
+    several: bool = False
 
 
 @lru_cache(maxsize=2)
@@ -38,8 +48,18 @@ def idle_call(program: Program) -> IdleCall | None:
                 search = _Search(program, owners)
                 found = next(search.calls(tape.body, frozenset()), None)
                 if found is not None:
-                    return IdleCall(*found, statement.line_of(tape), "` and `".join(sorted(owners)))
+                    trains, (called, line) = "` and `".join(sorted(owners)), found
+                    model, several = search.members.get(called, called), called in search.members
+                    under = statement.line_of(search.statement or tape)
+                    return IdleCall(model, line, statement.line_of(tape), trains, under, several)
     return None
+
+
+def failed_in(request: Request, found: IdleCall) -> bool:
+    """Whether the call was on its way."""
+    lines = {frame.text.strip() for frame in request.failed.frames if user_frame(frame.place)}
+    lines.add((request.failed.source_text or "").strip())
+    return found.call.text.strip() in lines
 
 
 def _name_of(node: ast.AST) -> str:
@@ -76,9 +96,41 @@ def _objects(program: Program) -> Iterator[str]:
         if isinstance(node, ast.ClassDef) and any(last_name(base) in _MODELS for base in node.bases)
     }
     for target, made in _made(nodes):
-        frozen = any(word.arg == "trainable" and ast.unparse(word.value) == "False" for word in made.keywords)
-        if last_name(made.func) in own | {"Sequential"} and not frozen and dotted(target):
+        if last_name(made.func) in own | {"Sequential"} and dotted(target):
             yield dotted(target)
+
+
+def _members(program: Program) -> Iterator[tuple[str, str]]:
+    """What loops call each of several models, and the name of them all: `t` of `for t in self.teachers`."""
+    nodes = [node for statement in program for node in statement.nodes]
+    makers = {node.name for node in nodes if isinstance(node, ast.FunctionDef) and _makes_a_model(node)}
+    lists = {
+        dotted(node.targets[0])
+        for node in nodes
+        if isinstance(node, ast.Assign)
+        for each in _elements(node.value)[:1]
+        if isinstance(each, ast.Call) and last_name(each.func) in makers | _MODELS | {"Sequential"}
+    }
+    for node in nodes:
+        if isinstance(node, ast.For | ast.comprehension) and dotted(node.iter) in lists - {""}:
+            yield dotted(node.target), dotted(node.iter)
+
+
+def _elements(value: ast.expr) -> list[ast.expr]:
+    """What a list is made of; of `[make(i) for i in range(3)]` the one expression."""
+    if isinstance(value, ast.ListComp):
+        return [value.elt]
+    return value.elts if isinstance(value, ast.List | ast.Tuple) else []
+
+
+def _makes_a_model(node: ast.FunctionDef) -> bool:
+    """Whether it returns a model of Keras that it makes."""
+    values = {dotted(each.targets[0]): each.value for each in ast.walk(node) if isinstance(each, ast.Assign)}
+    returned = [each.value for each in ast.walk(node) if isinstance(each, ast.Return) and each.value]
+    made = [values.get(each.id, each) if isinstance(each, ast.Name) else each for each in returned]
+    return bool(made) and all(
+        isinstance(each, ast.Call) and last_name(each.func) in {"Model", "Sequential"} for each in made
+    )
 
 
 def _made(nodes: Iterable[ast.AST]) -> Iterator[tuple[ast.expr, ast.Call]]:
@@ -105,9 +157,12 @@ class _Search:
         self._trained = frozenset(name for owner in owners for name in names_of(program, owner))
         known = dict.fromkeys([*(each.name for each in models(program)), *_objects(program)])
         others = [each for each in known if each not in owners]
-        self._idle = {
-            name: root for root in others if not is_frozen(program, root) for name in names_of(program, root)
-        }
+        self._idle = {name: root for root in others for name in names_of(program, root)}
+        self.members = {name: of for name, of in _members(program) if of not in owners | self._trained}
+        """Names of a loop for each of several models, with what these are called together."""
+        self.statement: ast.stmt | None = None
+        """The statement of the tape that is looked through."""
+        self._idle |= self.members
         self._functions = {
             node.name: (statement, node)
             for statement in program
@@ -120,6 +175,7 @@ class _Search:
     ) -> Iterator[tuple[str, Line]]:
         """The calls of other models, in their order; `tainted` are names of what the trained model made."""
         for statement in body:
+            self.statement = statement if deep == 0 else self.statement
             made = tainted
             for node in ast.walk(statement):
                 if not isinstance(node, ast.Call):

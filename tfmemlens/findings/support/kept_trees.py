@@ -360,7 +360,7 @@ class _Names:
             most=self._most(name),
             turns=self._turns_of_a_call(name, loops),
             on_host=self._on_host(value),
-            number=self._number(value),
+            number=self._number(value) or self._is_number_of_a_call(value, node),
             gradients=self._of(value, self.code.differentiating),
             weights=self._is_weights(value),
             model=self._is_model(value),
@@ -516,6 +516,16 @@ class _Names:
         root = value.value if isinstance(value, ast.Subscript) else value
         made = [each for each, _ in self._values(root.id)] if isinstance(root, ast.Name) else []
         return bool(made) and all(isinstance(each, ast.Call) and _called(each) in _FIGURES for each in made)
+
+    def _is_number_of_a_call(self, value: ast.expr, node: ast.stmt) -> bool:
+        """Whether the function around only ever gives the name a number that another one returned."""
+        if isinstance(value, ast.Tuple | ast.List):
+            return all(self._number(each) or self._is_number_of_a_call(each, node) for each in value.elts)
+        if not isinstance(value, ast.Name):
+            return False
+        around = [each for each in self.statement.nodes if _is_around(each, node)]
+        scope = around[0] if around else self.statement.node
+        return value.id in _numbers_of_calls(scope, self.code.functions)
 
     def _is_loss(self, call: ast.Call) -> bool:
         """Whether it calls what is a loss by its name, or an object of Keras that returns one number."""
@@ -713,6 +723,42 @@ def _returns_of_host(function: ast.FunctionDef) -> bool:
     plain = all(_host_call(each) or _called(each) in _NUMBERS for each in calls)
     others = (each for each in values if not isinstance(each, ast.Call))
     return any(map(_host_call, calls)) and plain and all(isinstance(each, _UNMADE) for each in others)
+
+
+def _numbers_of_calls(scope: ast.AST, functions: Iterable[ast.FunctionDef]) -> frozenset[str]:
+    """Names to which nothing is ever given there but what a function returns as `float(...)` or `....item()`,
+    alone or at that place of a tuple: `loss, kd = self.step(x)` after `return float(loss), float(kd)`.
+    """
+    returned = {each.name: _number_places(each) for each in functions}
+    numbers: dict[str, bool] = {}
+    for node in ast.walk(scope):
+        if not isinstance(node, ast.Assign):
+            continue
+        places = returned.get(_called(node.value), {}) if isinstance(node.value, ast.Call) else {}
+        for target in node.targets:
+            several = isinstance(target, ast.Tuple | ast.List)
+            for place, each in enumerate(
+                target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
+            ):
+                if isinstance(each, ast.Name):
+                    is_one = places.get(place if several else None, False)
+                    numbers[each.id] = is_one and numbers.get(each.id, True)
+    return frozenset(name for name, is_one in numbers.items() if is_one)
+
+
+def _number_places(function: ast.FunctionDef) -> dict[int | None, bool]:
+    """At which places of the tuples that it returns there is a number of Python; None: the result is one."""
+    places: dict[int | None, bool] = {}
+    for node in ast.walk(function):
+        if not isinstance(node, ast.Return) or node.value is None:
+            continue
+        parts: list[tuple[int | None, ast.expr]] = [(None, node.value)]
+        if isinstance(node.value, ast.Tuple):
+            parts = list(enumerate(node.value.elts))
+        for place, each in parts:
+            of_python = isinstance(each, ast.Call) and _called(each) in _NUMBERS | {"item"}
+            places[place] = of_python and places.get(place, True)
+    return places
 
 
 _UNMADE = (ast.Constant, ast.Attribute)
