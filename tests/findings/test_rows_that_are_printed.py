@@ -63,3 +63,34 @@ def test_a_bank_has_the_rows_of_so_many_steps(tmp_path: Path, steps: int, shape:
     log.write_text(went + full + frames + oom(shape, "Mul", on=CPU, by=HOST))
     verdict = pipeline.explain(log).verdict
     assert ("are the rows of 35 steps" in verdict) is told
+
+
+@pytest.mark.parametrize(
+    ("steps", "shape", "told"),
+    [
+        (1, "512,45056", "11 times 4,096"),
+        (1, "512,45057", "11 times 4,096"),  # one more: the positive
+        (1, "512,45058", ""),
+        (1, "512,8192", ""),  # a double of it may be any width
+        (1, "512,40960", "10 times 4,096"),
+    ],
+)
+def test_a_bank_has_so_many_times_the_rows_that_are_added(
+    tmp_path: Path, steps: int, shape: str, told: str
+) -> None:
+    (tmp_path / "run.py").write_text(f"CHUNK = 4096\n{BANK}")
+    went = "".join(f"epoch {at} loss 0.3\n" for at in range(steps + 1))
+    frames = (
+        'Traceback (most recent call last):\n  File "run.py", line 10, in train_step\n'
+        "    sim = tf.matmul(encode(x), memory.feats, transpose_b=True)\n"
+    )
+    first, second = map(int, shape.split(","))
+    need = first * second * 4
+    full = dump_by_size(need, 500, (7, need), (7, 8 * MIB), (2, 60 * MIB), allocator=HOST)
+    log = tmp_path / "log.txt"
+    log.write_text(went + full + frames + oom(shape, "Mul", on=CPU, by=HOST))
+    found = pipeline.explain(log)
+    assert ("are its rows, " in found.verdict) is bool(told) and told in found.verdict
+    if told:
+        kept = f"self.feats.assign(self.feats[-{second // 4}:])"
+        assert (found.actions[0].remedy.code or "").startswith(kept)

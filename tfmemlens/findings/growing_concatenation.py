@@ -22,6 +22,7 @@ from tfmemlens.findings.support.kept import (
     joined_by_the_program,
     joined_from_step_to_step,
     joined_to_itself,
+    rows_added,
     rows_of_many_steps,
 )
 from tfmemlens.findings.support.rows import all_in_use, device_limit, requests, tensor_text
@@ -158,6 +159,8 @@ def _cut(name: str, text: str, rows: int) -> str | None:
         return None
     last = re.search(rf",\s*{re.escape(name)}\s*[\])]", text) is not None
     part = f":{kept}" if last else f"-{kept}:"
+    if "assign(" in text:
+        return f"{name}.assign({name}[{part}])   # behind that line"
     return f"{name} = {name}[{part}]   # behind that line"
 
 
@@ -165,23 +168,28 @@ def _of_many_steps(
     case: Case, index: int, moment: Moment, request: Request, name: str, line: Line
 ) -> Finding:
     """A tensor that a line makes longer in each step, where only sizes tell what is alive."""
-    row = max((row for row in moment.attribution.table if row.node is None), key=lambda row: row.size_bytes)
-    blocks = f"block{'s' if row.count > 1 else ''} of {human(row.size_bytes)}"
+    nameless = (row for row in moment.attribution.table if row.node is None)
+    row = max(nameless, key=lambda row: row.size_bytes, default=None)
+    blocks = f"block{'s' if row.count > 1 else ''} of {human(row.size_bytes)}" if row else "block"
     told = f"`{name}` ({line.place}) is joined to itself and grows with each step; most likely "
     if steps := rows_of_many_steps(case, request):
         rows = max(size or 0 for size in request.failed.shape or (0,))
         told += f"the {rows:,} of what failed are the rows of {steps} steps"
+    elif added := rows_added(case, request):
+        side, number, times = added
+        told += f"the {side:,} of what failed are its rows, {times} times {number:,}"
     else:
         told += f"it has the largest {blocks}"
     return Finding(
         severity=Severity.CAUSE,
         headline=told,
         because=told,
-        explains=all_in_use(moment) or row.total_bytes,
+        explains=all_in_use(moment) or (row.total_bytes if row else request.needed_bytes),
         evidence=(Evidence("it is joined to itself", line), Evidence("the request", request.failed.line)),
         remedies=(
             Remedy(
                 f"keep `{name}` at a fixed size: cut off its oldest rows each time it is made",
+                _cut(name, line.text, added[0]) if (added := rows_added(case, request)) else None,
                 slug="ring-buffer",
             ),
         ),

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from tfmemlens.findings.support.program_lines import code_lines
+from tfmemlens.findings.support.program_lines import code_lines, settings_by_name
 from tfmemlens.findings.support.rows import all_in_use
 from tfmemlens.findings.support.stage import counters_before
 from tfmemlens.knowledge.kept_results import (
@@ -130,9 +130,12 @@ def joined_from_step_to_step(case: Case, moment: Moment, request: Request) -> tu
         (row.total_bytes for row in moment.attribution.table if row.node is None and row.count <= _COPIES),
         default=0,
     )
-    if steps < _MANY_STEPS or not program or case.capture.living:
+    if not program or case.capture.living:
         return None
-    if largest < _MUCH * all_in_use(moment) and rows_of_many_steps(case, request) is None:
+    many = steps >= _MANY_STEPS and (
+        largest >= _MUCH * all_in_use(moment) or rows_of_many_steps(case, request) is not None
+    )
+    if not many and rows_added(case, request) is None:
         return None
     from tfmemlens.findings.support.joined_code import joined_over_steps
 
@@ -151,6 +154,22 @@ def rows_of_many_steps(case: Case, request: Request) -> int | None:
     return times if _MANY_STEPS <= times <= _NOT_PRINTED * steps else None
 
 
+def rows_added(case: Case, request: Request) -> tuple[int, int, int] | None:
+    """A side of what failed that no line states, and that is some times a number that the program names, or
+    that and one more (a positive beside the negatives): the side, the number and how often.
+    """
+    numbers = {number for number, _ in settings_by_name(code_lines(case.capture.surroundings)).values()}
+    for side in request.failed.shape or ():
+        if not side or side < _LEAST_ROWS or side in numbers or side - 1 in numbers:
+            continue
+        for number in sorted(numbers, reverse=True):
+            times, rest = divmod(side, number) if number >= _A_BATCH else (0, 0)
+            if times >= _SEVERAL and rest in (0, 1):
+                return side, number, times
+    return None
+
+
+_LEAST_ROWS, _SEVERAL = 4096, 4
 _NOT_PRINTED = 3
 """Not every step is printed, and some ran after the last that was."""
 
