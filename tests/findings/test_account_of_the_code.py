@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.findings.logs import dump
+from tests.findings.logs import CPU, dump, dump_by_size, oom
 from tests.findings.test_what_is_no_batch import explained
 from tfmemlens.model.report import Report
 
@@ -117,3 +117,49 @@ def test_weights_fill_a_device_beside_a_bystander(limit: int, asked: int, told: 
         (finding,) = (each for each in report.findings if each.rule == RULE)
         assert "`users` (line" in finding.headline and "with gradients and Adam's slots" in finding.headline
         assert "smaller-batch" not in [action.remedy.slug for action in report.actions]
+
+
+HOST = "bfc_cpu_allocator_for_gpu"
+LAYERS = """import tensorflow as tf
+{policy}
+i = x = tf.keras.Input((512,))
+for d in range(6):
+    x = tf.keras.layers.Dense(3072, activation="relu", name=f"wide_{{d}}")(x)
+m = tf.keras.Model(i, tf.keras.layers.Dense(8)(x))
+m.compile(tf.keras.optimizers.SGD(0.01, momentum=0.9), "mse")
+m.fit(a, b, batch_size=16)
+"""
+
+
+@pytest.mark.parametrize(
+    ("node", "limit", "policy", "told", "cast"),
+    [
+        ("sgd/Mul_20", 700, "", True, False),
+        ("sgd/Mul_20", 700, "tf.keras.mixed_precision.set_global_policy('mixed_bfloat16')", True, True),
+        ("sgd/Mul_20", 1300, "", False, False),  # less than half of it
+        ("wide_2/kernel/Initializer/random_uniform", 700, "", False, False),  # no slots yet
+    ],
+)
+def test_many_layers_alike_fill_it_where_one_is_updated(
+    node: str, limit: int, policy: str, told: bool, cast: bool
+) -> None:
+    full = dump_by_size(
+        36 << 20, limit, (9, 36 << 20), (5, 18 << 20), (1, (limit - 430) << 20), allocator=HOST
+    )
+    report = explained(LAYERS.format(policy=policy) + full + oom("3072,3072", node, on=CPU, by=HOST))
+    assert fires(report) is told
+    if told:
+        assert "with gradients and Momentum's slot about 560 MiB" in report.verdict
+        assert ("and a copy of each in 16 bits" in report.verdict) is cast
+        assert report.actions[0].remedy.slug == "lighter-optimizer"
+        assert "repeated-sets" not in {each.rule for each in report.findings}
+
+
+@pytest.mark.parametrize(("width", "told"), [(3072, True), (3000, False)])
+def test_one_matrix_of_a_kernel_s_sides_is_no_attention(width: int, told: bool) -> None:
+    failed = "W0000 00:00:1 77 op_kernel.cc:1858] OP_REQUIRES failed at matmul_op_impl.h:991 : "
+    failed += "RESOURCE_EXHAUSTED: OOM when allocating tensor with shape[1,3072,3072] and type float on"
+    failed += " /job:localhost/replica:0/task:0/device:CPU:0 by allocator bfc_cpu_allocator_for_gpu"
+    full = dump_by_size(36 << 20, 700, (9, 36 << 20), (1, 340 << 20), allocator=HOST)
+    report = explained(LAYERS.replace("3072", str(width)).format(policy="") + full + failed)
+    assert ("attention-scores" not in {each.rule for each in report.findings}) is told

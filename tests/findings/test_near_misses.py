@@ -12,6 +12,15 @@ from tfmemlens import findings, pipeline
 from tfmemlens.model.report import Report
 
 LAYOUT = "450.00MiB from net/conv_1/BiasAdd-0-1-TransposeNCHWToNHWC-LayoutOptimizer"
+CLIPPED = """table = tf.keras.layers.Embedding(300_000, 64)
+g = tape.gradient(loss, vs)
+Traceback (most recent call last):
+  File "run.py", line 9, in step
+    g = [tf.clip_by_norm({}, 1.0) for x in g]
+tensorflow.python.framework.errors_impl.ResourceExhaustedError: {{{{function_node __wrapped__RealDiv}}}} OOM\
+ when allocating tensor with shape[300000,64] and type float on /job:localhost/replica:0/task:0/device:GPU:0\
+ by allocator GPU_0_bfc [Op:RealDiv]
+"""
 TPU = """Ran out of memory in memory space hbm. Used 41.74G of 16.00G hbm. Exceeded hbm capacity by 25.74G.
 Total hbm usage >= 42.26G:
     reserved        530.00M
@@ -314,6 +323,7 @@ CASES: dict[str, tuple[str, str]] = {
         "num_experts = 16\ncapacity = 2 * tokens // num_experts\n" + oom("3072,16,768", "moe/router/mul"),
         "num_experts = 16\ncapacity = 2 * tokens // num_experts\n" + oom("3072,12,768", "moe/router/mul"),
     ),
+    "gradient-made-dense": (CLIPPED.format("tf.convert_to_tensor(x)"), CLIPPED.format("x")),
     "table-rebuilt-each-step": (
         "table = tf.concat((tf.zeros([1, 96]), table[1:, :]), 0)\n" + oom("330001,96", "g/slice_grad/Pad"),
         "table = tf.concat((tf.ones([1, 96]), table[1:, :]), 0)\n" + oom("330001,96", "g/slice_grad/Pad"),

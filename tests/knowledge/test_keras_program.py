@@ -99,6 +99,10 @@ WAYS: list[tuple[str, dict[str, Shape]]] = [
         "y = tf.nn.conv2d(p, w, [1, 2, 2, 1], 'SAME', name='a')",
         {"a": (None, 4, 4, 7)},
     ),
+    (
+        "i = Input((4,)); x = i; y = Dense(6, name='s')(x); z = Dense(2, name='t')(y)",
+        {"s": (None, 6), "t": (None, 2)},
+    ),
     ("def f(x, n=3):\n    return Dense(n, name='a')(x)\nf(Input((2,)), n=5)", {"a": (None, 5)}),
     ("n = 4 if True else 5\nx = Dense(n * 2, name='a')(Input((2,)))", {"a": (None, 8)}),
     ("x = Flatten()(Input((2, 3)))\ny = Dense(4, name='a')(x)", {"a": (None, 4)}),

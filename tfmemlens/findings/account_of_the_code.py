@@ -7,7 +7,8 @@ When it fires: memory ran out, in words or by a message without shape and size; 
 holds a program that trains; its Keras layers, followed with an open batch, own weights (with gradients and
 slots) or make outputs at the stated batch (Keras's own 32 where `fit` states none) of half a GiB, and of a
 tenth of the known limit. Of host RAM only where nothing runs on a GPU. Or what failed is next to nothing of
-the limit, and the weights with gradients and slots are half of it or more.
+the limit, or a weight of one of many layers in its update, and the weights with gradients and slots are half
+of the limit or more.
 What to do: a narrower layer where one owns or makes most; else a smaller batch or input.
 """
 
@@ -23,8 +24,9 @@ from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import attributed, device_limit, on_host, requests
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
 from tfmemlens.findings.support.weights import copies_in_code
+from tfmemlens.model.attribution import Phase
 from tfmemlens.model.capture import Surroundings
-from tfmemlens.model.case import Case
+from tfmemlens.model.case import Case, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import format_shape
@@ -43,6 +45,7 @@ _MOST = 0.5
 """Of all: a layer with so much is named alone."""
 _KERAS_BATCH, _IMAGE = 32, 2
 _FITS, _SETS_BATCH = regex(r"\.fit\("), "batch_size"
+_POLICY = regex(r"['\"]mixed_b?float16['\"]")
 _IN_TRAINING = regex(r"(?i)\btrain(?:s|ing)?\b")
 _TRAINS = regex(r"\.fit\(|\.fit_generator\(|GradientTape|\.minimize\(|train_on_batch")
 
@@ -95,12 +98,31 @@ def _beside_a_bystander(case: Case) -> Iterator[Finding]:
     """
     for index, moment, request in list(requests(case))[:1]:
         limit, need = device_limit(case, moment), request.needed_bytes
-        if limit is None or need is None or need > _SMALL_PART * limit.bytes or attributed(moment):
+        if limit is None or need is None or attributed(moment):
+            return
+        if need > _SMALL_PART * limit.bytes and not _is_updated(request):
             return
         account = _account(case)
         held = account.weights * account.copies if account else 0
+        if account and need > _SMALL_PART * limit.bytes and _is_of_one_layer(account):
+            return  # rules of its kernel tell of it
         if account and _MOST * limit.bytes <= held <= _FULL * limit.bytes:
-            yield replace(_of_weights(case, account, index), rules_out=("smaller-batch",))
+            found = _of_weights(case, account, index)
+            if need > _SMALL_PART * limit.bytes:
+                less = remedies.offered(case, moment, "lighter-optimizer")
+                found = replace(found, remedies=(*less, *found.remedies))
+            yield replace(found, rules_out=("smaller-batch",))
+
+
+def _is_updated(request: Request) -> bool:
+    """Whether a weight failed while it was updated: each has its gradient and its slots by then."""
+    updates = request.failed.updating or request.owner.phase is Phase.OPTIMIZER
+    return request.fixed and updates and not request.failed.creating
+
+
+def _is_of_one_layer(account: Account) -> bool:
+    """Whether one layer has half of all weights."""
+    return max(map(_weights, _once(account.layers))) >= _MOST * account.weights
 
 
 def _without_figures(case: Case) -> int | None:
@@ -179,6 +201,8 @@ def _of_weights(case: Case, account: Account, at: int) -> Finding:
             f" {first.named_with_line} ({rough(own)})"
         )
     what += f"; {account.with_them} about {rough(whole * account.copies)}"
+    if any(_POLICY.search(line.text) for line in code_lines(case.capture.surroundings)):
+        what += f", and a copy of each in 16 bits, which the policy casts, {rough(whole // 2)}"
     return Finding(
         severity=Severity.CAUSE,
         headline=what,

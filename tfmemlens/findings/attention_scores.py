@@ -82,7 +82,9 @@ def check(case: Case) -> Iterator[Finding]:
         shape = _scores(failed.shape) or _flattened_scores(failed)
         if shape is None or _is_feature_map(request, shape):
             continue
-        if layer_of_each_sample(request) or _is_product_with_itself(failed) or _is_mapped(failed):
+        if _is_a_kernel_by_the_code(case, failed) or layer_of_each_sample(request):
+            continue
+        if _is_product_with_itself(failed) or _is_mapped(failed):
             continue
         of_attention = _speaks_of_attention(failed) or _is_attention_by_the_code(case, request)
         if not (of_attention or _held_scores(moment)):
@@ -117,6 +119,16 @@ def check(case: Case) -> Iterator[Finding]:
             moment=index,
             rules_out=("smaller-input",) if levels(case, queries) else (),
         )
+
+
+def _is_a_kernel_by_the_code(case: Case, failed: FailedRequest) -> bool:
+    """Whether a single matrix that a product made has the sides of a layer's kernel, whose gradient it is."""
+    from tfmemlens.knowledge.keras_program import layer_outputs
+
+    shape, program = failed.shape or (), case.capture.surroundings.program()
+    if len(shape) != _NO_HEADS or shape[0] != 1 or not program or failed.keras_layer:
+        return False
+    return any(tuple(weight.shape) == shape[1:] for each in layer_outputs(program) for weight in each.weights)
 
 
 def _is_attention_by_the_code(case: Case, request: Request) -> bool:

@@ -6,7 +6,9 @@ op to the next, copies it once more. No batch makes it smaller.
 When it fires: the op that failed makes an iterator or receives a tensor, and a tensor of just the request's
 size is held already, or one chunk that BFC may have given for such a tensor. Or a constant that the program
 recorded, or an array that a call took whole by the copy that it counted (`fit`), or else one that a line of
-the code gives whole, fits the one block that holds a quarter or more of what is in use.
+the code gives whole, fits the one block that holds a quarter or more of what is in use. Or next to nothing
+failed while an iterator was made, blocks of a fifth each are most of what is in use, and one line alone gives
+a data set whole arrays.
 What to do: build the data set on the host, or feed it from a generator or from files.
 """
 
@@ -15,11 +17,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support.given_whole import GivenWhole, held_whole, of_bytes
+from tfmemlens.findings.support.many_alike import size_classes
+from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.remedies import batch_of
 from tfmemlens.findings.support.rows import (
     alike,
     all_in_use,
     attributed,
+    on_host,
     place,
     requests,
     tensor_in,
@@ -52,6 +57,7 @@ _OF_THE_BATCH = ("smaller-batch", "in-pieces", "gradient-accumulation", "in-bloc
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in requests(case):
         found = _copied(case, index, moment, request) or _held(case, index, moment, request)
+        found = found or beside_an_iterator(case, index, moment, request)
         if found:
             yield found
 
@@ -111,6 +117,46 @@ def _held(case: Case, index: int, moment: Moment, request: Request) -> Finding |
         moment=index,
         rules_out=_OF_THE_BATCH,
     )
+
+
+def beside_an_iterator(case: Case, index: int, moment: Moment, request: Request) -> Finding | None:
+    """Next to nothing failed while an iterator was made, beside blocks that are most of what is in use, and
+    one line alone gives a data set whole arrays.
+    """
+    need, op = request.needed_bytes or 0, request.failed.op or request.failed.node or ""
+    lines = {
+        line.text.strip(): line for line in code_lines(case.capture.surroundings) if _SLICES.search(line.text)
+    }
+    if need >= MIB or not _COPIES.search(op) or len(lines) != 1 or attributed(moment):
+        return None
+    line = next(iter(lines.values()))
+    blocks = [row for row in size_classes(moment) if row.size_bytes >= _A_BLOCK * all_in_use(moment)]
+    held = sum(row.total_bytes for row in blocks)
+    if held < _MOST * all_in_use(moment):
+        return None
+    what = (
+        f"most likely `{line.text.strip()}` ({line.place}) holds whole arrays as constants: while their"
+        f" iterator was made, {human(held)}, {percent(held, all_in_use(moment))} of what is in use, lay in"
+        f" {'one block' if len(blocks) == 1 else 'a few blocks'}, whatever the batch"
+    )
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=what,
+        because=what,
+        explains=held,
+        basis=Basis.NAME,
+        evidence=(
+            Evidence("the line that gives whole arrays", line),
+            Evidence(f"requested: {tensor_text(moment)}", request.failed.line),
+        ),
+        remedies=(_in_batches(case, moment),) if on_host(moment) else (_REMEDY, _in_batches(case, moment)),
+        moment=index,
+        rules_out=_OF_THE_BATCH,
+    )
+
+
+_SLICES = regex(r"\bfrom_tensor(?:_slice)?s\((?!\s*(?:file|path|image_path|url|glob|sorted))")
+_A_BLOCK, _MOST = 0.2, 0.5
 
 
 def _in_batches(case: Case, moment: Moment, given: GivenWhole | None = None) -> Remedy:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from tfmemlens.findings.clipped_by_global_norm import CLIP_EACH
 from tfmemlens.findings.support import code_snippets, remedies
+from tfmemlens.findings.support.dense_by_hand import dense_by_hand
 from tfmemlens.findings.support.kills import another_program
 from tfmemlens.findings.support.many_alike import size_classes
 from tfmemlens.findings.support.penalised_table import penalised_table
@@ -85,6 +86,8 @@ def check(case: Case) -> Iterator[Finding]:
             unused = unused_beside(moment, case.capture.surroundings)
             if unused and alike[0].shape in unused[0].own:
                 continue  # models-kept tells of a model that no training changes
+            if dense_by_hand(case, request):
+                continue  # gradient-made-dense tells which line did it
             if rebuilt_table(case, request):
                 continue  # table-rebuilt-each-step tells what makes its gradient dense
             if alike[0].shape == request.failed.shape and penalised_table(case, request):

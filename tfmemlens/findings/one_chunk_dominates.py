@@ -18,7 +18,7 @@ import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tfmemlens.findings import kept_by_a_loop, whole_set_in_one_batch
+from tfmemlens.findings import data_set_as_constant, kept_by_a_loop, whole_set_in_one_batch
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.code_outputs import CodeOutput, code_outputs
 from tfmemlens.findings.support.given_whole import GivenWhole, held_alone, held_whole
@@ -80,6 +80,8 @@ def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in requests(case):
         chunk, need = _largest(moment), request.needed_bytes
         if chunk is None or request.failed.kind not in _KINDS or held_whole(case, moment):
+            continue
+        if data_set_as_constant.beside_an_iterator(case, index, moment, request):
             continue
         if not need:
             yield from _beside_a_copy(case, index, moment, chunk)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings import account_of_the_code
 from tfmemlens.findings.support.kept import joined_from_step_to_step
 from tfmemlens.findings.support.rows import all_in_use, attributed, requests, tensor_text
 from tfmemlens.model.allocation import Allocation
@@ -48,6 +49,8 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         if joined_from_step_to_step(case, moment, request):
             continue  # a bank that grows, and what is made of it, has such sets as well
+        if not number and next(account_of_the_code.check(case), None):
+            continue  # by the code they are layers alike
         size = sum(row.total_bytes for row in rows)
         share = percent(size, all_in_use(moment))
         sizes = " and ".join(human(row.size_bytes) for row in rows[:2]) + (", …" if len(rows) > 2 else "")

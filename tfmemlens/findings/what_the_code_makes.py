@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from tfmemlens.findings.support import remedies, samples
+from tfmemlens.findings.support.dense_by_hand import dense_by_hand
 from tfmemlens.findings.support.hidden_layer import is_hidden
 from tfmemlens.findings.support.kernel_gradients import layer_of_each_sample
 from tfmemlens.findings.support.kills import another_program
@@ -112,7 +113,8 @@ def _shown(case: Case, moment: Moment, request: Request) -> Iterator[_Shown]:
             continue
         penalised = idiom.slug == "embedding-table" and penalised_table(case, request)
         rebuilt = idiom.of is Of.WEIGHT and rebuilt_table(case, request)
-        if shown and not (penalised or rebuilt):
+        by_hand = idiom.of is Of.WEIGHT and dense_by_hand(case, request)
+        if shown and not (penalised or rebuilt or by_hand):
             yield shown  # rules of their own tell what makes the gradient of a table dense
 
 

@@ -69,7 +69,8 @@ class ProgramConstants:
 
     def __init__(self, program: Program) -> None:
         whole = [each for each in program if not each.of_frame and not each.inline]
-        self._statements = [*{(each.line.source, each.line.number): each for each in whole}.values()]
+        places = ((each.line.source, each.line.number, each.node.col_offset) for each in whole)
+        self._statements = [*dict(zip(places, whole, strict=True)).values()]
         self._functions: dict[str, list[tuple[ast.FunctionDef, ast.ClassDef | None]]] = {}
         self._classes: dict[str, list[ast.ClassDef]] = {}
         self._scopes: dict[int, CodeScope] = {}

@@ -189,9 +189,10 @@ _SAME_RESULTS = frozenset(
     """
     clear-session clip-per-variable compile-once data-on-the-host data-out-of-the-graph distances-by-product
     drop-models drop-references drop-results evaluation-in-batches finalize-graph hessian-products in-batches
-    integer-ids integer-labels join-once keep-numbers keep-off-the-device load-once look-up-by-index make-once
-    matrix-product no-jacobian no-kept-tape no-persistent-tape one-function one-product ops-once
-    outside-the-tape pass-as-argument penalty-on-rows plain-tapes project-before-gather sparse-labels
+    integer-ids integer-labels join-once keep-numbers keep-off-the-device keep-the-slices load-once
+    look-up-by-index make-once matrix-product no-jacobian no-kept-tape no-persistent-tape one-function
+    one-product ops-once outside-the-tape pass-as-argument penalty-on-rows plain-tapes
+    project-before-gather sparse-labels
     sparse-labels-alone sparse-product sparse-updates stay-sparse stop-recording sum-as-you-go
     tape-inside-loop tape-per-part
     """.split()

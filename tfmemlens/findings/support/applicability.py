@@ -509,6 +509,7 @@ TABLE: dict[str, Applicability] = {
         _TENSORFLOW, until=(1, 15), devices=_ON_GPU, training=True, done="swap_memory=True"
     ),
     # Of what lines of TensorFlow programs make.
+    "keep-the-slices": _TENSORFLOW_CODE,
     "stay-sparse-column": _TENSORFLOW_CODE,
     "stay-sparse-layer": _TENSORFLOW_CODE,
     "resize-in-pipeline": _TENSORFLOW_CODE,

@@ -44,7 +44,8 @@ class FollowedProgram:
 
     def __init__(self, program: Program) -> None:
         once = {
-            (each.line.number, tuple(line.text for line in each.lines)): each for each in reversed([*program])
+            (each.line.number, each.node.col_offset, tuple(line.text for line in each.lines)): each
+            for each in reversed([*program])
         }
         self.statements = list(reversed(once.values()))
         """In their order; those of a file that was read twice once."""
