@@ -164,7 +164,7 @@ def remedies_of(
         yield from remedies.offered(case, moment, "smaller-batch", *again)
     if compiler.free and not facts.exceeds_the_device(case, moment):
         yield from _let_go(case, moment)
-    if facts.moves_weights(moment):
+    if facts.moves_weights(moment) or facts.makes_slots(moment):
         return
     instead = _of_no_program(case, moment, compiler)
     if instead is not None:
@@ -833,6 +833,26 @@ _OF_ONE_PROMPT = Remedy(
 )
 
 
+_LESS_OF_SLOTS = (
+    Remedy(
+        "shard weights, gradients and the optimizer's state over the cores (FSDP): each then keeps its part"
+        " of all of them, where data parallelism keeps all on each core",
+        "model = FSDP(model)   # XlaFullyShardedDataParallel of torch_xla.distributed.fsdp, first of all",
+        slug="shard-arguments",
+    ),
+    Remedy(
+        "take an optimizer that keeps less (Adafactor, SGD), or train weights in bfloat16: Adam's state has"
+        " the dtype of the weights",
+        "optimizer = transformers.Adafactor(model.parameters(), scale_parameter=True, relative_step=True)",
+        slug="less-optimizer-state",
+    ),
+    Remedy(
+        "or train a part of the weights (LoRA, frozen layers): the others get neither gradients nor state",
+        slug="low-rank-tuning",
+    ),
+)
+
+
 def _let_go(case: Case, moment: Moment) -> Iterator[Remedy]:
     """What frees a device that earlier steps filled, for each framework."""
     text = (moment.request.failed.source_text if moment.request else None) or ""
@@ -848,6 +868,9 @@ def _let_go(case: Case, moment: Moment) -> Iterator[Remedy]:
             " torch_xla.experimental.spmd_fully_sharded_data_parallel",
             slug="shard-arguments",
         )
+        return
+    if facts.makes_slots(moment):
+        yield from _LESS_OF_SLOTS
         return
     if seldom := steps_of_torch_xla.ended_in_some_turns(case):
         yield steps_of_torch_xla.end_each_pass(seldom)

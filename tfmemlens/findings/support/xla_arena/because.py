@@ -181,6 +181,14 @@ def _of_weights(case: Case, moment: Moment, compiler: CompilerMemory) -> str | N
         many = f" ({weights.text}, {_weighing(case, weights)})" if weights else ""
         free = f": only {human_size(compiler.free)} was left" if compiler.free else ""
         return f"the module's weights are being moved to the device{many}{free}"
+    if slots := facts.makes_slots(moment):
+        weights = stated_weights(case.capture.surroundings)
+        many = f"; {weights.needs}" if weights else ""
+        free = f", and only {human_size(compiler.free)} was left" if compiler.free else ""
+        return (
+            f"the optimizer's first step makes what it keeps of each weight (`{slots.text.strip()}`; Adam's"
+            f" is two numbers for each), beside weights and gradients, whatever the batch{free}{many}"
+        )
     if heavy := weights_on_a_tpu.too_heavy(case, moment, compiler):
         return weights_on_a_tpu.because(case, heavy, compiler)
     return None

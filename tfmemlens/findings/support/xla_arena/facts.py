@@ -21,7 +21,7 @@ from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, fra
 from tfmemlens.findings.support.stated_sizes import Product, as_product
 from tfmemlens.findings.support.stated_weights import StatedWeights, stated_weights
 from tfmemlens.model.case import Case, Moment
-from tfmemlens.model.incident import TEMPORARIES, CompilerMemory
+from tfmemlens.model.incident import TEMPORARIES, CompilerMemory, Frame
 from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import ITEM_BYTES, format_shape, numpy_dtype
 from tfmemlens.patterns import regex
@@ -470,6 +470,19 @@ def moves_weights(moment: Moment) -> bool:
     failed = moment.request.failed if moment.request else None
     return failed is not None and any(
         _MODULE.search(frame.place) and frame.name in ("convert", "_apply", "to") for frame in failed.frames
+    )
+
+
+_OPTIMIZER = regex(r"torch[/\\]optim[/\\]\w+\.py|torch_xla[/\\]\S*\bsyncfree\b")
+_SLOT = regex(r"\bstate\[[^\]]+\]\s*=(?!=)|\b(?:zeros|full|empty|ones)_like\(")
+
+
+def makes_slots(moment: Moment) -> Frame | None:
+    """The frame in which an optimizer of PyTorch's makes what it keeps of each weight, in its first step."""
+    failed = moment.request.failed if moment.request else None
+    frames = failed.frames if failed else ()
+    return next(
+        (each for each in reversed(frames) if _OPTIMIZER.search(each.place) and _SLOT.search(each.text)), None
     )
 
 
