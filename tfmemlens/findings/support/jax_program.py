@@ -20,6 +20,7 @@ from tfmemlens.findings.support.jax_code.changes import (
 from tfmemlens.findings.support.jax_stack import LEAST_BYTES, MadeByLine
 from tfmemlens.findings.support.main_buffers import of_a_whole_graph
 from tfmemlens.findings.support.situation import JAX
+from tfmemlens.findings.support.stacked_states import stacked_state
 from tfmemlens.knowledge.jax_arrays import arrays_of
 from tfmemlens.knowledge.tree_values import dotted, last_name
 from tfmemlens.model.capture import Surroundings
@@ -786,6 +787,7 @@ _READINGS: tuple[Callable[[list[Statement]], MadeByLine | None], ...] = (
     _derivative,
     _inner_steps,
     _many_shapes,
+    stacked_state,
 )
 """The surest first."""
 

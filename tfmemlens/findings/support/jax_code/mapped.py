@@ -237,7 +237,7 @@ ROWS: tuple[JaxIdiom, ...] = (
             Remedy(
                 "run fewer environments, or shorter rollouts, at once: observations, their copies for the"
                 " minibatches and the simulator's state are as many rows",
-                "num_envs=2048, unroll_length=10   # more updates, each of a smaller rollout",
+                "num_envs={many} // 4, unroll_length=10   # more updates, each of a smaller rollout",
                 slug="fewer-environments",
             ),
             Remedy(
