@@ -104,6 +104,28 @@ ROWS: tuple[JaxIdiom, ...] = (
         Where.WAY,
     ),
     JaxIdiom(
+        "direct-adjoint",
+        r"\bDirectAdjoint\(",
+        "`DirectAdjoint` lets the gradient go through the solver's loop: the backward pass keeps states of"
+        " its steps, more with a larger max_steps, where checkpoints would be few",
+        (
+            Remedy(
+                "take the adjoint with checkpoints, Diffrax's own choice, which is as exact: fewer of them"
+                " keep less, and steps between are computed again",
+                "diffeqsolve(..., adjoint=diffrax.RecursiveCheckpointAdjoint(checkpoints=32))",
+                slug="fewer-checkpoints",
+            ),
+            Remedy(
+                "or lower max_steps to little more than the steps that are taken; DirectAdjoint is for"
+                " derivatives in forward mode",
+                slug="fewer-steps",
+            ),
+        ),
+        ("    adjoint=diffrax.DirectAdjoint(), max_steps=4096)",),
+        ("adjoint=diffrax.RecursiveCheckpointAdjoint()", "from diffrax import DirectAdjoint"),
+        Where.CODE,
+    ),
+    JaxIdiom(
         "differential-equation",
         r"\bdiffeqsolve\(|\bodeint\(",
         "the solver keeps the states that are asked for (SaveAt), and under a gradient those that the"
