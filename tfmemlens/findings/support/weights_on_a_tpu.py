@@ -31,6 +31,12 @@ def generation(case: Case) -> tuple[str, int] | None:
     return next(filter(None, (tpu_memory.named(line.text) for line in lines)), None)
 
 
+def vmem(case: Case) -> tuple[str, int] | None:
+    """The TPU that the text names, and how much vmem a core of it has."""
+    known = generation(case)
+    return (known[0], tpu_memory.vmem_of(known[0])) if known else None
+
+
 def too_heavy(case: Case, moment: Moment, compiler: CompilerMemory) -> StatedWeights | None:
     """The stated weights, where one device of a TPU cannot hold them in float32; of a program that states
     what the device has, not in 16 bits either.

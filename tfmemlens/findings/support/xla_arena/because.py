@@ -111,7 +111,7 @@ def _beyond_a_capacity(case: Case, moment: Moment, compiler: CompilerMemory) -> 
         if space and facts.is_scoped(moment) and not facts.of_the_compiler(case, moment):
             return (
                 f"the limit of this kernel is {human_size(compiler.capacity)} of {space}, memory on the chip,"
-                f" {facts.over(compiler)} too little; the core may have more"
+                f" {facts.over(compiler)} too little; {_of_the_core(case)}"
             )
         if space == "vmem" and facts.of_the_compiler(case, moment):
             return (
@@ -141,6 +141,14 @@ def _beyond_a_capacity(case: Case, moment: Moment, compiler: CompilerMemory) -> 
             f" {what}{_of_spills(moment)}"
         )
     return None
+
+
+def _of_the_core(case: Case) -> str:
+    """What a core has in all, where the text names the TPU."""
+    core = weights_on_a_tpu.vmem(case)
+    if core is None:
+        return "the core may have more"
+    return f"a core of a TPU {core[0]} has {human(core[1]).replace('.00 ', ' ')}"
 
 
 def _of_its_op(moment: Moment) -> str:
