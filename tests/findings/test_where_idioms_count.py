@@ -26,7 +26,7 @@ QUOTED = set(
 )
 OF_MANY_ARRAYS = set(
     "cache-of-keys replicated-array state-made-by-a-call restored-beside set-kept-on-device trees-in-a-list"
-    " gathered-from-all copied-weights ensemble-of-keys prefetched pytorch-beside".split()
+    " gathered-from-all copied-weights ensemble-of-keys prefetched pytorch-beside average-of-weights".split()
 )
 """They explain a small request, too; all others one of 64 MiB and more."""
 

@@ -177,6 +177,9 @@ def remedies_of(
         return
     if seldom := steps_of_torch_xla.ended_in_some_turns(case):
         yield steps_of_torch_xla.end_each_pass(seldom)
+    elif facts.joins_all_turns(case):
+        yield steps_of_torch_xla.FETCH_EACH
+        return
     elif facts.ends_no_step(case):
         yield steps_of_torch_xla.END_EACH
     ran = other_than_training(case, moment.request) if moment.request else None

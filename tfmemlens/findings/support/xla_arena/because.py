@@ -28,7 +28,7 @@ from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.incident import CompilerMemory, RequestKind
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.patterns import regex
-from tfmemlens.units import MIB, Size, human, human_size
+from tfmemlens.units import GIB, MIB, Size, human, human_size
 
 _NEXT_TO_NOTHING = 256 * MIB
 """Of a TPU's core, which has 8 GiB and more: with less free it is full, however that lies."""
@@ -91,6 +91,14 @@ def _of_the_compiler(case: Case, moment: Moment, compiler: CompilerMemory) -> st
     seldom = steps_of_torch_xla.ended_in_some_turns(case) if compiler.needed else None
     if seldom and not facts.on_chip(moment):
         return steps_of_torch_xla.because_of(seldom)
+    size = _size(moment)
+    joined = facts.joins_all_turns(case) if compiler.needed or (size and size.bytes >= GIB) else None
+    if joined and not facts.on_chip(moment):
+        return (
+            f"no step is ended (no `mark_step`) in the loop that keeps its results in `{joined[0]}`"
+            f" ({joined[1].place}), so that most likely all its turns are one program, which runs when a"
+            " value is read"
+        )
     if facts.ends_no_step(case) and compiler.needed:
         return (
             "the quoted loop ends no step (no `mark_step`), so that the program most likely holds several"

@@ -227,6 +227,21 @@ def ends_no_step(case: Case) -> bool:
     return framework_of(case) == TORCH_XLA and bool(loop) and not told.shows("ending steps")
 
 
+_WITHOUT_GRADIENT = regex(r"\bno_grad\(|\binference_mode\(")
+_FETCHES = regex(r"\.(?:cpu|item|numpy|tolist)\(")
+
+
+def joins_all_turns(case: Case) -> tuple[str, Line] | None:
+    """The list in which a loop of PyTorch/XLA without gradients keeps what each turn gives, where nothing
+    ends a step and the line brings nothing to the host.
+    """
+    told = case.capture.surroundings
+    if framework_of(case) != TORCH_XLA or told.shows("ending steps") or not told.stores:
+        return None
+    without = any(_WITHOUT_GRADIENT.search(line.text) for line in told.code)
+    return told.stores if without and not _FETCHES.search(told.stores[1].text) else None
+
+
 def captured(case: Case, compiler: CompilerMemory, size: Size | None) -> str | None:
     """The constants that JAX warned of when it compiled, as printed, where they are half of the request and
     the compiler's account does not say otherwise.
