@@ -72,7 +72,8 @@ def _of_a_state(
     line, used = statement.line_of(scan), _used(program, statement, scan)
     turns = next((each.value for each in scan.keywords if each.arg == "length"), None)
     length = ast.unparse(turns) if turns else ""
-    many = f"each of {length if length.isdecimal() else f'`{length}`'} steps" if length else "each step"
+    quoted = length if length.isdecimal() else f"`{length}`"
+    many = f"each of {quoted} steps" if length else "each step"
     of_it = f", and only {_listed(used[0])} of it is used ({used[1].place})" if used else ""
     parts = ", ".join(f"{state}.{name}" for name in (used[0] if used else ("obs", "reward", "done")))
     parts = f"({parts})" if "," in parts else parts
