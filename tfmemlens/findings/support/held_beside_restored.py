@@ -20,7 +20,8 @@ _READS = regex(
     r"\w*restore\w*|(?:async_)?load_(?:checkpoint|pytree)|from_(?:bytes|state_dict)|tree_deserialise\w*"
 )
 _MAKES = regex(
-    r"_?(?:create|init|make|build|initiali[sz]e)_?\w*(?:state|params|variables|model|network)\w*|init(?:_weights)?"
+    r"_?(?:create|init|make|build|initiali[sz]e)_?\w*(?:state|params|variables|model|network)\w*"
+    r"|init(?:_weights)?"
 )
 _OF_FUNCTIONS = frozenset({"apply_fn", "tx", "step"})
 """What a train state holds besides arrays."""

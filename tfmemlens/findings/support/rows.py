@@ -424,8 +424,8 @@ def waits_for_another(moment: Moment) -> bool:
 
 _CALLED = regex(r"(?P<name>[\w.]*\w)\s*\(")
 _READS = regex(
-    r"(?:jax\.)?device_get|(?:np|onp|numpy)\.(?:as)?array|float|int|bool|print|\w[\w.]*\.(?:item|tolist)|\.item"
-    r"|\.tolist"
+    r"(?:jax\.)?device_get|(?:np|onp|numpy)\.(?:as)?array|float|int|bool|print|\w[\w.]*\.(?:item|tolist)"
+    r"|\.item|\.tolist"
 )
 _OF_LITTLE = regex(
     r"str|len|list|tuple|round|format|range|zip|max|min|sum|(?!jnp\b|jax\b|lax\b)(?:\w[\w.]*)?"

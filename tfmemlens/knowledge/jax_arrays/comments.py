@@ -7,7 +7,8 @@ from tfmemlens.patterns import regex
 
 _SIZE = r"(?:[A-Za-z_]\w{0,40}|\d[\d_]{0,14})"
 _SHAPE = regex(
-    rf"#\s*(?:\w{{1,40}}\s*(?:is|:|=)?\s*|shape\s*(?:is|:|=)?\s*)?[\[(]\s*(?P<sizes>{_SIZE}(?:\s*,\s*{_SIZE}){{0,7}})"
+    rf"#\s*(?:\w{{1,40}}\s*(?:is|:|=)?\s*|shape\s*(?:is|:|=)?\s*)?[\[(]\s*"
+    rf"(?P<sizes>{_SIZE}(?:\s*,\s*{_SIZE}){{0,7}})"
     r"\s*,?\s*[\])]\s*(?:of |in )?(?P<dtype>\w{2,10})?"
 )
 _DTYPES = {
