@@ -370,3 +370,36 @@ def contrastive(name: str) -> str:
 def test_a_square_of_rows_is_no_table_of_classes() -> None:
     assert "every pair of 32,768 x 32,768 rows" in contrastive("clip_loss")
     assert "logits over 32,768 classes" in contrastive("lm_head")
+
+
+BY_NAME = (
+    "mesh = jax.make_mesh((8,), ('data',))\nrepl = NamedSharding(mesh, P())\n"
+    "params = jax.device_put(params, repl)\nopt_state = jax.device_put(tx.init(params), repl)"
+)
+NO_AXIS = "gives weights or state no axis to be sharded over"
+
+
+def on_eight(code: str) -> Report:
+    line = code.splitlines()[-1]
+    frame = f'"/home/u/fit.py", line 9, in <module>\n    {line}'
+    return explained(code, frame, asked="360710144 bytes.\n\n8x A100 40GB")
+
+
+def test_a_sharding_without_an_axis_by_its_name() -> None:
+    report = on_eight(BY_NAME)
+    assert NO_AXIS in report.verdict and "bystander" not in report.verdict
+    assert slugs(report)[0] == "shard-arguments"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        BY_NAME.replace("P())", "P('data'))"),
+        BY_NAME.replace("(params, repl)\n", "(params)\n").replace("tx.init(params), repl", "tx.init(params)"),
+        BY_NAME.replace("params = jax.device_put(params, repl)\n", "").replace(
+            "opt_state = jax.device_put(tx.init(params), repl)", "key = jax.device_put(key, repl)"
+        ),
+    ],
+)
+def test_what_is_not_placed_whole(code: str) -> None:
+    assert NO_AXIS not in on_eight(code).verdict

@@ -22,11 +22,11 @@ ON_THE_WAY = set(
 QUOTED = set(
     "replay-buffer-of-brax full-covariance-guide set-kept-on-device dense-adjacency per-example-gradients"
     " vmap-of-environments ensemble mapped-under-a-gradient environments prefetched whole-on-every-device"
-    " history-of-gradients preconditioner pytorch-beside tangent-kernel one-hot-sums".split()
+    " history-of-gradients preconditioner pytorch-beside tangent-kernel one-hot-sums direct-adjoint".split()
 )
 OF_MANY_ARRAYS = set(
     "cache-of-keys replicated-array state-made-by-a-call restored-beside set-kept-on-device trees-in-a-list"
-    " gathered-from-all copied-weights ensemble-of-keys prefetched pytorch-beside".split()
+    " gathered-from-all copied-weights ensemble-of-keys prefetched pytorch-beside average-of-weights".split()
 )
 """They explain a small request, too; all others one of 64 MiB and more."""
 

@@ -76,6 +76,8 @@ def check(case: Case) -> Iterator[Finding]:
         side, dtype = square[0], square[1]
         if dtype == "float64" and not (on_cpu or _has_64_bits(case)):
             dtype = TWICE
+        if _is_of_a_hessian(case, request):
+            continue  # failing-line-of-jax says it
         meant = use_of_pairs.are_meant(case)
         if is_told_by_the_code(case, side, need) or (not meant and makes_pairs(case, need, (side,))):
             continue  # failing-line-of-jax names its line
@@ -100,6 +102,17 @@ def check(case: Case) -> Iterator[Finding]:
             moment=index,
             rules_out=use_of_pairs.OF_ROWS if stated and use_of_pairs.is_factorised(case) else (),
         )
+
+
+def _is_of_a_hessian(case: Case, request: Request) -> bool:
+    """Whether the program makes a Hessian, which is a square of what it is differentiated by, and no other
+    line is known to have failed.
+    """
+    from tfmemlens.findings.support.jax_program import derivatives_by_program  # reads trees
+
+    text = request.failed.source_text
+    made = derivatives_by_program(case.capture.surroundings) if framework_of(case) == JAX else None
+    return made is not None and "Hessian" in made.what and (not text or "hessian" in text)
 
 
 def _printed_rows(case: Case, need: int) -> StatedSize | None:

@@ -141,6 +141,15 @@ def _beside_the_fact(case: Case, moment: Moment, what: str) -> str:
     return f"{fact}; {what}" if fact and what.startswith("most likely ") else what
 
 
+def _fails_from(case: Case, whole: Line, text: str | None) -> bool:
+    """Whether the line that failed is this one or stands below it, and nothing shows who else has the
+    device.
+    """
+    told = case.capture.surroundings
+    below = (line.text.strip() for line in code_lines(told) if line.number >= whole.number)
+    return bool(text) and (text or "").strip() in below and not told.device_uses
+
+
 _COPIES = "copies all of it to every device"
 _COPIED_ON_ONE = (
     "the line copies all of it to every device: on one GPU that is a second set of weights beside the first"
@@ -172,6 +181,8 @@ def _of_a_server(case: Case, made: MadeByLine) -> bool:
 def check(case: Case) -> Iterator[Finding]:
     if framework_of(case) != JAX:
         return
+    from tfmemlens.findings.support.placed_whole import placed_whole  # reads trees
+
     for index, moment, request in requests(case):
         made = jax_lines.made_at(case, moment)
         of_pinned = (request.failed.allocator or "").startswith("xla_gpu_host")
@@ -185,8 +196,9 @@ def check(case: Case) -> Iterator[Finding]:
             what, remedies = _COPIED_ON_ONE, (_NO_COPY, *remedies)
         what += _kept_site(case, what)
         remedies = (*_fewer_maps(case, made.shape), *remedies)
-        whole = case.capture.surroundings.shows("replicating weights")
-        if whole and "shard-arguments" in slugs and slugs & _OF_MADE_WEIGHTS:
+        made_whole = "shard-arguments" in slugs and slugs & _OF_MADE_WEIGHTS
+        whole = placed_whole(case.capture.surroundings) if made_whole else None
+        if whole:
             what = (
                 f"{whole.place} gives weights or state no axis to be sharded over, so every device"
                 f" holds all of them; {what}"
@@ -195,7 +207,7 @@ def check(case: Case) -> Iterator[Finding]:
                 jax_lines.OVER_DEVICES,
                 *(each for each in remedies if each.slug != "shard-arguments"),
             )
-        elif _is_sharded_afterwards(case) and "shard-arguments" in slugs and slugs & _OF_MADE_WEIGHTS:
+        elif made_whole and _is_sharded_afterwards(case):
             what += "; all of it is made on one device, and the code shards it only afterwards"
             others = (each for each in remedies if each.slug != "shard-arguments")
             remedies = (_SHARDED_FROM_THE_START, *others)
@@ -219,11 +231,14 @@ def check(case: Case) -> Iterator[Finding]:
         what = _beside_the_fact(case, moment, what)
         at = f" at {request.failed.source}" if request.failed.source and not made.line else ""
         quoted = (Evidence("the code", made.line),) if made.line else ()
+        explains = state[0] if state else made.explains or request.needed_bytes
+        if whole and limit and _fails_from(case, whole, request.failed.source_text):
+            explains = limit.bytes  # no step has run: such copies are all that fills it
         yield Finding(
             severity=Severity.CAUSE,
             headline=f"{what}{at}",
             because=what,
-            explains=state[0] if state else made.explains or request.needed_bytes,
+            explains=explains,
             evidence=(*quoted, Evidence("the message", request.failed.line)),
             remedies=remedies,
             moment=index,

@@ -48,12 +48,14 @@ from tfmemlens.findings.support.host_ram.killed import (
     FEWER_SAVED,
     INTO_SHAPES,
     KERNEL_LOG,
+    WRITTEN_IN_PARTS,
     being_compiled,
     being_resumed,
     being_saved,
     in_the_code,
     late_epoch,
     of_its_data,
+    saved_by_hand,
 )
 from tfmemlens.findings.support.host_ram.large_requests import (
     large_before,
@@ -310,6 +312,8 @@ def _why_killed(case: Case, moment: Moment, said: str) -> str:
         )
     elif line and left_by_each_save(case) == line:
         because += f"; {line.place} says that something of each save of a checkpoint stays"
+    elif line and (by_hand := saved_by_hand(case)):
+        because += f"; {by_hand[0]}"
     elif line:
         because += (
             f"; {line.place} says that it was while a checkpoint is saved: JAX copies its part of the"
@@ -725,7 +729,7 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         yield from of_growth(case) if grows else (find_what_grows(case, of_host=True),)
     saving = being_saved(case, moment)
     if saving:
-        yield from (SAVED_BY_ONE,) if framework_of(case) == TORCH_XLA else (BOUND_THE_SAVE, FEWER_SAVED)
+        yield from _less_of_a_save(case)
     if compiling and not surely_for_memory(moment):
         yield KERNEL_LOG
     if compiling:
@@ -833,6 +837,16 @@ def _remedies(case: Case, moment: Moment, said: str) -> Iterator[Remedy]:
         yield remedies.smaller_requests(case)
     if "bad_alloc" in said and not serving and stage is None:
         yield from _SLABS
+
+
+def _less_of_a_save(case: Case) -> Iterator[Remedy]:
+    """What makes a save hold less of the host's RAM, by what writes it."""
+    if framework_of(case) == TORCH_XLA:
+        yield SAVED_BY_ONE
+    elif saved_by_hand(case):
+        yield from WRITTEN_IN_PARTS
+    else:
+        yield from (BOUND_THE_SAVE, FEWER_SAVED)
 
 
 def _room_for_the_model(stage: Line) -> Remedy:

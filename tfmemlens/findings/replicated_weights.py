@@ -17,6 +17,7 @@ from tfmemlens.findings.support.jax_stack import calls_program
 from tfmemlens.findings.support.rows import device_limit, on_host, requests
 from tfmemlens.findings.support.situation import JAX, framework_of
 from tfmemlens.findings.support.stated_weights import stated_weights
+from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
@@ -27,8 +28,8 @@ EXPLAINS = "the program's arguments, or weights, gradients and slots; else no by
 
 
 def check(case: Case) -> Iterator[Finding]:
-    line = case.capture.surroundings.shows("replicating weights")
-    if line is None or framework_of(case) != JAX:
+    line = _placed_whole(case.capture.surroundings) if framework_of(case) == JAX else None
+    if line is None:
         return
     for index, moment, request in requests(case):
         made = jax_lines.made_at(case, moment)
@@ -50,6 +51,12 @@ def check(case: Case) -> Iterator[Finding]:
             remedies=(jax_lines.OVER_DEVICES,),
             moment=index,
         )
+
+
+def _placed_whole(told: Surroundings) -> Line | None:
+    from tfmemlens.findings.support.placed_whole import placed_whole  # reads trees
+
+    return placed_whole(told)
 
 
 _PLACES = regex(r"\breplicate\(|device_put")

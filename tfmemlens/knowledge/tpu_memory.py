@@ -1,16 +1,23 @@
-"""How much HBM a device of a TPU has: a core of v2 and v3, later a chip, half a chip of v7x."""
+"""How much HBM a device of a TPU has: a core of v2 and v3, later a chip, half a chip of v7x; and how much
+vmem each core has.
+"""
 
 from __future__ import annotations
 
 import re
 
 from tfmemlens.patterns import regex
-from tfmemlens.units import GIB
+from tfmemlens.units import GIB, MIB
 
 _SIZES = {
     "v2": 8, "v3": 16, "v4": 32, "v5e": 16, "v5litepod": 16, "v5p": 95, "v6e": 32, "v7x": 95, "v7": 95,
     "trillium": 32, "ironwood": 95,
 }  # fmt: skip
+_VMEM = {
+    "v2": 16, "v3": 16, "v4": 16, "v5e": 128, "v5litepod": 128, "v5p": 64, "v6e": 128, "v7x": 64, "v7": 64,
+    "trillium": 128, "ironwood": 64,
+}  # fmt: skip
+"""MiB of a core, as `pltpu.get_tpu_info` of jax 0.10.2 has it."""
 _NAMED = regex(
     r"(?i)\b(?:tpu[ -]?(?P<v>v?[2-7](?:[epx]\b| ?lite\b|litepod\b)?)(?![a-z])"
     r"|(?P<sliced>v[2-7](?:[epx]|lite(?:pod)?)?)-\d{1,4}\b"
@@ -48,6 +55,11 @@ def named(text: str) -> tuple[str, int] | None:
         return None
     name = max(found, key=lambda each: each[0])[1]  # of equals the first
     return name, _SIZES[name] * GIB
+
+
+def vmem_of(name: str) -> int:
+    """The bytes of vmem of one core of a generation that `named` gives."""
+    return _VMEM[name] * MIB
 
 
 def all_named(text: str) -> dict[str, int]:

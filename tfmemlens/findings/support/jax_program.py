@@ -20,6 +20,7 @@ from tfmemlens.findings.support.jax_code.changes import (
 from tfmemlens.findings.support.jax_stack import LEAST_BYTES, MadeByLine
 from tfmemlens.findings.support.main_buffers import of_a_whole_graph
 from tfmemlens.findings.support.situation import JAX
+from tfmemlens.findings.support.stacked_states import stacked_state
 from tfmemlens.knowledge.jax_arrays import arrays_of
 from tfmemlens.knowledge.tree_values import dotted, last_name
 from tfmemlens.model.capture import Surroundings
@@ -36,7 +37,9 @@ _MAKES_ARRAYS = frozenset(
     "array asarray device_put load zeros ones full empty random rand randn normal uniform randint eye arange"
     " repeat tile concatenate stack loadtxt memmap read_hdf fetch_openml".split()
 )
-_DERIVATIVES = frozenset({"hessian", "jacfwd", "jacrev", "jacobian"})
+_HESSIANS = frozenset({"hessian", "filter_hessian"})
+_DERIVATIVES = _HESSIANS | {"jacfwd", "jacrev", "jacobian", "filter_jacfwd", "filter_jacrev"}
+"""Of JAX, and of Equinox, whose functions take a model as it is."""
 _SUMS_OF_EDGES = frozenset({"segment_sum", "segment_max", "segment_mean", "segment_softmax"})
 _GRADIENTS = frozenset({"grad", "value_and_grad", "filter_grad", "filter_value_and_grad", "vjp"})
 _RECOMPUTES = frozenset({"checkpoint", "remat", "filter_checkpoint"})
@@ -578,7 +581,7 @@ def _derivative(program: list[Statement]) -> MadeByLine | None:
         if kind not in _DERIVATIVES or not node.args:
             continue
         inner = node.args[0]
-        second = kind == "hessian" or (isinstance(inner, ast.Call) and last_name(inner.func) in _DERIVATIVES)
+        second = kind in _HESSIANS or (isinstance(inner, ast.Call) and last_name(inner.func) in _DERIVATIVES)
         second = second or (isinstance(inner, ast.Name) and made_of.get(inner.id) in _DERIVATIVES)
         for target in _targets(statement.node, node):
             made_of[target] = kind
@@ -786,6 +789,7 @@ _READINGS: tuple[Callable[[list[Statement]], MadeByLine | None], ...] = (
     _derivative,
     _inner_steps,
     _many_shapes,
+    stacked_state,
 )
 """The surest first."""
 

@@ -154,7 +154,7 @@ _REPLICATING = regex(r"\breplicate\(|\bdevice_put_replicated\(")
 _WEIGHTS = regex(r"\b(?:params?|weights|state|model|variables|ckpt|checkpoint|train_state)\b")
 _SAMPLERS = regex(r"fori_collect|inference_loop\w*|run_inference_algorithm")
 _DERIVATIVES = regex(r"jacfun|_std_basis|_jacfwd_unravel|_jacrev_unravel|hessian")
-_DERIVATIVE_CALL = regex(r"\b(?:jax\.)?(?P<name>hessian|jacfwd|jacrev|jacobian)\(")
+_DERIVATIVE_CALL = regex(r"\b(?:jax\.)?(?:filter_)?(?P<name>hessian|jacfwd|jacrev|jacobian)\(")
 _LITERAL_SIZES = regex(r"(?<![\w.])\d[\d_]{1,}(?![\w.])")
 
 

@@ -49,6 +49,8 @@ _JITTED_OVER_A_FUNCTION = frozenset(
 _OWNERS = ("jax", "jaxopt", "tfp", "tensorflow_probability", "diffrax", "optimistix", "lineax")
 _MAKES_FUNCTIONS = frozenset({"partial", "grad", "value_and_grad", "vmap", "jit", "checkpoint", "remat"})
 _LOADERS = frozenset({"ParallelLoader", "MpDeviceLoader"})
+_SAMPLERS = frozenset({"SVI", "MCMC"})
+"""Of NumPyro: `run` traces and compiles what it was made of."""
 _MAKERS = frozenset(
     {
         "zeros",
@@ -81,7 +83,7 @@ class Anew:
     kind: str
     """`function`, `body` (of a loop of XLA), `static` (an argument), `instance` (of a class whose methods are
     compiled for each), `shape`, `weights`, `loader`, `arrays`, `eager` (a library's call outside of jit, with
-    a lambda), `derivative` (of a library's function, outside of jit),
+    a lambda), `sampler` (whose run is compiled), `derivative` (of a library's function, outside of jit),
     `second` (derivative of a jitted function, outside of jit).
     """
     line: Line
@@ -218,6 +220,8 @@ class _Finder:
             yield Anew("weights", line, turn.line, dotted(node.func), _uses(turn.loop, node))
         elif name in _LOADERS:
             yield Anew("loader", line, turn.line, name)
+        elif name in _SAMPLERS and name not in self._functions:
+            yield Anew("sampler", line, turn.line, name)
         elif name in _LOOPS_OF_XLA and "lax" in dotted(node.func) and _is_given_anew(node, turn.inside):
             yield Anew("body", line, turn.line, dotted(node.func))
         elif self._is_of_jax(node) and _makes_new_shapes(node, turn.loop):
@@ -543,7 +547,17 @@ def _root(node: ast.AST) -> str:
 def growers(case: Case) -> Iterator[Grower]:
     """The same in words, with what helps, for the framework that runs it."""
     kinds = {
-        JAX: ("arrays", "static", "instance", "function", "body", "shape", "weights", *_TRACED_ANEW),
+        JAX: (
+            "arrays",
+            "static",
+            "instance",
+            "function",
+            "body",
+            "sampler",
+            "shape",
+            "weights",
+            *_TRACED_ANEW,
+        ),
         TORCH_XLA: ("loader",),
     }.get(framework_of(case) or "", ())
     program = case.capture.surroundings.program()
@@ -629,6 +643,11 @@ def _in_words(made: Anew) -> str:
             f"{made.line.place} gives `{made.name}` another function in {of_loop}: outside of jit each is"
             " compiled, and its program stays"
         )
+    if made.kind == "sampler":
+        return (
+            f"{made.line.place} makes another `{made.name}` in {of_loop}: its run traces and compiles the"
+            " model anew, and the program stays"
+        )
     if made.kind == "eager":
         return (
             f"what {of_loop} traces anew: `{made.name}` runs outside of jit there, and {made.line.place}"
@@ -670,6 +689,8 @@ def _remedies(made: Anew) -> tuple[Remedy, ...]:
         return (_FEW_SHAPES, _CLEAR_SHAPES)
     if made.kind == "body":
         return (_one_body(made), _CLEAR)
+    if made.kind == "sampler":
+        return (_one_sampler(made), _CLEAR)
     if made.kind == "eager":
         return (_jitted_once(made), _CLEAR)
     if made.kind == "second":
@@ -703,6 +724,20 @@ def _jitted_once(made: Anew) -> Remedy:
     return Remedy(
         f"put what the turn computes with `{made.name}` into one jitted function above the loop on"
         f" {made.loop.place}, and give it what changes as arguments: it is traced once then, lambda and all",
+        slug="compile-once",
+    )
+
+
+def _one_sampler(made: Anew) -> Remedy:
+    code = (
+        "update = jax.jit(svi.update)   # above the loop; state = svi.init(key, x, y); update(state, x, y)"
+        if made.name == "SVI"
+        else "mcmc = MCMC(NUTS(model), jit_model_args=True, ...)   # above the loop; then mcmc.run(key, x)"
+    )
+    return Remedy(
+        f"make one `{made.name}` above the loop on {made.loop.place}, and give it data of one shape as"
+        " arguments: it is compiled once then",
+        code,
         slug="compile-once",
     )
 

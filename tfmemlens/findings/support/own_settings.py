@@ -293,6 +293,29 @@ TRAINER = SetProgram(
     not_of_it=("gradient-accumulation", "mixed-precision", "donate-buffers", "recompute"),
 )
 """Its settings are read from a command or a file, each a name with its value."""
+_DECODER = SetProgram(
+    TRAINER.fact,
+    "MaxText, which decodes here",
+    "weights, and a cache of keys and values for `per_device_batch_size` x `max_target_length` positions, are"
+    " there from the start, and each program that it loads needs its own memory beside them",
+    (
+        Remedy(
+            "`per_device_batch_size`: fewer texts at once; the cache has room for each of them",
+            slug="smaller-batch",
+        ),
+        Remedy(
+            "`max_target_length`: shorter texts, of which the cache keeps every position",
+            slug="shorter-sequences",
+        ),
+        Remedy(
+            "`quantize_kvcache=true`, and weights in 8 bits (`quantization=int8` with a checkpoint that is"
+            " quantised)",
+            slug="narrow-weights",
+        ),
+    ),
+    not_of_it=("gradient-accumulation", "mixed-precision", "donate-buffers", "recompute"),
+)
+_DECODES = regex(r"\bmax_prefill_predict_length\b|(?i:\bjetstream\b|\bMaxEngine\b)")
 _SERVER_THAT_LOADS = SetProgram(
     A_SERVER,
     "a server of a language model",
@@ -448,7 +471,9 @@ def of_the_program(case: Case, *, surely_jax: bool) -> NamedProgram | None:
     """The first program of the table that the text names; without a word of JAX, one that has no other."""
     told = case.capture.surroundings
     if (trainer := told.shows(TRAINER.fact)) and not told.shows("jax: restoring"):
-        return NamedProgram(TRAINER, trainer)
+        lines = (trainer, *(each.line for each in told.sizes))
+        decodes = any(_DECODES.search(each.text) for each in lines) and not told.shows("training")
+        return NamedProgram(_DECODER if decodes else TRAINER, trainer)
     for each in PROGRAMS:
         line = told.shows(each.fact)
         if line and (surely_jax or not each.elsewhere) and (not each.stated or _states_a_number(case, each)):

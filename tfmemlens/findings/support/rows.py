@@ -412,13 +412,34 @@ def words_of_a_client(case: Case, moment: Moment) -> bool:
 
 
 def waits_for_another(moment: Moment) -> bool:
-    """Whether JAX reports, at a line that waits for a result, what an earlier call on the CPU asked for."""
+    """Whether JAX reports, at a line that waits for a result, what an earlier call asked for."""
     failed = moment.request.failed if moment.request else None
     if failed is None or failed.line is None:
         return False
     fetches = any(frame.name == "_value" and "jax/_src/array.py" in frame.place for frame in failed.frames)
     waits = fetches or "block_until_ready" in (failed.source_text or "")
+    waits = waits or _only_reads(failed.source_text or "")
     return waits or "Error dispatching computation" in failed.line.text
+
+
+_CALLED = regex(r"(?P<name>[\w.]*\w)\s*\(")
+_READS = regex(
+    r"(?:jax\.)?device_get|(?:np|onp|numpy)\.(?:as)?array|float|int|bool|print|\w[\w.]*\.(?:item|tolist)"
+    r"|\.item|\.tolist"
+)
+_OF_LITTLE = regex(
+    r"str|len|list|tuple|round|format|range|zip|max|min|sum|(?!jnp\b|jax\b|lax\b)(?:\w[\w.]*)?"
+    r"\.(?:mean|sum|max|min|append|format|astype|reshape|copy|items|write|info|log|flush|join|add_scalar)"
+)
+
+
+def _only_reads(text: str) -> bool:
+    """Whether a line does no more than bring results to Python: `print(np.asarray(r).mean())`."""
+    called = [match["name"] for match in _CALLED.finditer(text)]
+    reads = [name for name in called if _READS.fullmatch(name)]
+    return any(name != "print" for name in reads) and all(
+        name in reads or _OF_LITTLE.fullmatch(name) for name in called
+    )
 
 
 def alike(moment: Moment, test: Callable[[Row], bool] = lambda _: True) -> int:

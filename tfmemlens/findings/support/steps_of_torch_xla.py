@@ -24,6 +24,11 @@ END_EACH = Remedy(
     "xm.mark_step()   # after opt.step(); or loader = pl.MpDeviceLoader(loader, device)",
     slug="mark-step",
 )
+FETCH_EACH = Remedy(
+    "bring each turn's result to the host, which also runs it, or end a step in each turn",
+    "outs.append(model(x.to(device)).cpu())   # or, as the last line of the turn: xm.mark_step()",
+    slug="mark-step",
+)
 LESS_IN_A_STEP = Remedy(
     "put less into one step: a smaller batch on each core, shorter sequences or smaller images",
     slug="smaller-batch",

@@ -15,7 +15,7 @@ from tfmemlens.knowledge.device_names import TPU
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.incident import CompilerMemory, FailedRequest, RequestKind
-from tfmemlens.units import GIB, Size, human
+from tfmemlens.units import GIB, human
 
 _SMALLEST = 16 * GIB
 """What a core or chip has of v3, v5e and others, where the text does not say."""
@@ -29,6 +29,12 @@ def generation(case: Case) -> tuple[str, int] | None:
     told = case.capture.surroundings
     lines = filter(None, map(told.shows, ("using this TPU", "naming a TPU")))
     return next(filter(None, (tpu_memory.named(line.text) for line in lines)), None)
+
+
+def vmem(case: Case) -> tuple[str, int] | None:
+    """The TPU that the text names, and how much vmem a core of it has."""
+    known = generation(case)
+    return (known[0], tpu_memory.vmem_of(known[0])) if known else None
 
 
 def too_heavy(case: Case, moment: Moment, compiler: CompilerMemory) -> StatedWeights | None:
@@ -51,16 +57,16 @@ def too_heavy(case: Case, moment: Moment, compiler: CompilerMemory) -> StatedWei
     return weights if weights.bytes > (known[1] if known else _SMALLEST) else None
 
 
-def _given(compiler: CompilerMemory) -> Size | None:
-    """What a program is given; older runtimes print 0 B of all of them, which says nothing."""
+def _given(compiler: CompilerMemory) -> int | None:
+    """What a program is given: runtimes that print 0 B of all of it say at least what of it results share."""
     given = compiler.section("arguments", "parameter")
-    return given if given and given.bytes else None
+    return (given.bytes if given else 0) or compiler.shared_bytes or None
 
 
 def is_shared(compiler: CompilerMemory) -> bool:
     """Whether what a program is given is a small part of the device: weights and state are sharded then."""
     given = _given(compiler)
-    return bool(given and compiler.capacity and given.bytes < compiler.capacity.bytes // _MUCH_GIVEN)
+    return bool(given and compiler.capacity and given < compiler.capacity.bytes // _MUCH_GIVEN)
 
 
 def given_less(compiler: CompilerMemory, weights: StatedWeights) -> bool:
@@ -73,8 +79,8 @@ def given_less(compiler: CompilerMemory, weights: StatedWeights) -> bool:
         return True  # it leaves most of the device to the program
     if given is None:
         return False
-    shared = compiler.capacity is not None and 2 * given.bytes < compiler.capacity.bytes
-    return given.bytes < weights.bytes // (4 if shared else 4 * _MOST_SHARE)
+    shared = compiler.capacity is not None and 2 * given < compiler.capacity.bytes
+    return given < weights.bytes // (4 if shared else 4 * _MOST_SHARE)
 
 
 def _on_a_tpu(case: Case, moment: Moment, failed: FailedRequest) -> bool:

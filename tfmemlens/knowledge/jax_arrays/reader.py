@@ -13,6 +13,7 @@ from typing import Any
 
 from tfmemlens.knowledge.jax_arrays import transforms
 from tfmemlens.knowledge.jax_arrays.calls import is_open
+from tfmemlens.knowledge.jax_arrays.comments import stated_array
 from tfmemlens.knowledge.jax_arrays.control import Control
 from tfmemlens.knowledge.jax_arrays.objects import inherited, kind_of, owned
 from tfmemlens.knowledge.jax_arrays.values import (
@@ -90,6 +91,8 @@ class JaxReader(Control):
         if isinstance(node, ast.Assign):
             self.targets = {ast.unparse(name) for each in node.targets for name in _parts(each)}
             value = self.value(node.value, scope)
+            if value is UNKNOWN and isinstance(node.targets[0], ast.Name):
+                value = self.stated(node, scope)
             for target in node.targets:
                 self.assign(target, value, scope)
         elif isinstance(node, ast.AnnAssign):
@@ -109,6 +112,14 @@ class JaxReader(Control):
         else:
             return self.compound(node, scope)
         return None
+
+    def stated(self, node: ast.Assign, scope: JaxScope) -> Any:
+        """What the comment behind an assignment says of an array that nothing else tells."""
+        if not self.lines:
+            return UNKNOWN
+        last = self.lines[min(node.end_lineno or node.lineno, len(self.lines)) - 1]
+        array = stated_array(last.text, scope)
+        return UNKNOWN if array is None else self.note(array, node.value, "stated")
 
     def compound(self, node: ast.stmt, scope: JaxScope) -> Any:
         """A statement with statements inside it."""

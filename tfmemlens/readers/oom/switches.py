@@ -50,6 +50,8 @@ _RUNS_WELL = (
     r"(?!\W{0,2}(?:\w+ )?(?:nicht|not|pas|kein\w*|nie|never)\b|\ud558\uc9c0|[^\n\u3002]*\u5417)"
 )
 """That a run goes well, in words of several languages."""
+_NEXT_BATCH = r"\bbatch(?:[_ -]?size)? ?[=:]? ?\d"
+"""Another batch, of which the words behind it speak."""
 _DENIES = (
     r"(?:\b(?:not|never|neither|none|nicht|kein\w*|ne|pas|\u043d\u0435|nor|hardly|only|would|should|could"
     r"|might|may|OO?Ms?|errors?|fail\w*|crash\w*|out of memory|make)\b"
@@ -132,7 +134,8 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
             r"(?: (?:down )?(?:to|of|is|at|auf)|\s*(?:=|:|->|\u00e0|\u0434\u043e"
             r"|[\u6539\u8c03\u964d\u8bbe\u51cf\u8abf]?[\u4e3a\u6210\u5230]))?\s*"
             r"(?P<value>\d{1,5})(?![a-z_\d]|[.,]\d|%)"
-            rf"(?:(?!{_DENIES})[^?\n]){{0,40}}?{_RUNS_WELL}(?![a-z]){_NOT_FOR_LONG}(?![^.\n]*\?)"
+            rf"(?:(?!{_DENIES}|{_NEXT_BATCH})[^?\n]){{0,40}}?{_RUNS_WELL}(?![a-z])"
+            rf"{_NOT_FOR_LONG}(?![^.\n]*\?)"
             rf"|{_RUNS_WELL}(?![a-z])(?:(?!{_DENIES})[^?.\n]){{0,24}}?\b(?:with|at|mit|con|avec)\b"
             r"[^?.,\n]{0,16}?\bbatch(?:[_ -]?size)?(?: (?:of|is|at)| ?[=:])? ?(?P<after>\d{1,5})"
             rf"(?![a-z_\d]|[.,]\d|%){_NOT_FOR_LONG}(?![^.\n]*\?)"

@@ -13,6 +13,7 @@ from tfmemlens.findings.support.kills import (
     another_program,
     was_killed,
 )
+from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.situation import (
     JAX,
     TORCH_XLA,
@@ -23,6 +24,7 @@ from tfmemlens.findings.support.what_grows import grower
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
 
 _LATE_EPOCH = 3
 """The first may be spared, since caches still fill, and the second by what malloc keeps for later."""
@@ -67,6 +69,49 @@ FEWER_SAVED = Remedy(
     " average, 16 bits) or from more hosts, of which each copies its part",
     "manager.wait_until_finished()   # Orbax: before the next save()",
     slug="one-checkpoint-at-a-time",
+)
+
+
+_TO_HOST = regex(r"\A[^#]*(?:\bdevice_get\(|\btree(?:\.|_)map\(\s*(?:np|numpy|onp)\.(?:as)?array\b)")
+_WRITES_IT = regex(
+    r"\A[^#]*(?P<call>\bpickle\.dumps?|\bcloudpickle\.dumps?|\bjoblib\.dump|\bdill\.dumps?|\bnp\.savez?\w*"
+    r"|\bto_bytes|\bmsgpack_serialize|\btorch\.save|\bsafetensors\.\w+\.save_file)\("
+)
+_ONE_AFTER_ANOTHER = regex(r"\A\s*for\b[^#]*\b(?:leaves|flatten|items)\b")
+_AS_BYTES = regex(r"dumps|to_bytes|msgpack")
+
+
+def saved_by_hand(case: Case) -> tuple[str, Line] | None:
+    """What brings a whole state to the host, and with which call it is written, where no checkpointer is."""
+    code = code_lines(case.capture.surroundings)
+    brings = next((line for line in code if _TO_HOST.search(line.text)), None)
+    writes = next((match for line in code if (match := _WRITES_IT.search(line.text))), None)
+    if brings is None or writes is None or framework_of(case) != JAX:
+        return None
+    if any(_ONE_AFTER_ANOTHER.search(line.text) or _CHECKPOINTER.search(line.text) for line in code):
+        return None
+    again = ", which makes it bytes once more" if _AS_BYTES.search(writes["call"]) else ""
+    what = (
+        f"{brings.place} brings the whole state, the parts of all devices, into the RAM of this one process"
+        f" before `{writes['call']}` writes it{again}"
+    )
+    return what, brings
+
+
+_CHECKPOINTER = regex(r"\borbax\b|\bocp\.|CheckpointManager|tensorstore")
+WRITTEN_IN_PARTS = (
+    Remedy(
+        "bring one array at a time to the host, as a copy, and write it before the next: RAM then holds the"
+        " largest alone (a sharded array that is read itself keeps what was read in host RAM)",
+        "for path, leaf in jax.tree_util.tree_leaves_with_path(state):\n"
+        "    np.save(f'{jax.tree_util.keystr(path)}.npy', jax.device_get(jnp.copy(leaf)))",
+        slug="in-pieces",
+    ),
+    Remedy(
+        "or let Orbax write it, each device's part by itself, with a limit to what is in flight",
+        "ocp.Checkpointer(ocp.StandardCheckpointHandler(save_concurrent_gb=8)).save(path, state)",
+        slug="bound-checkpoint",
+    ),
 )
 
 

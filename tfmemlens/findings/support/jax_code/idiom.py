@@ -56,8 +56,9 @@ class JaxIdiom:
         object.__setattr__(self, "_frame", regex(self.frame))
 
     def in_line(self, text: str) -> re.Match[str] | None:
-        """Where a line of code shows it."""
-        return self._code.search(text) if self.code else None
+        """Where a line of code shows it; of a sentence that says of one that it works, another one."""
+        found = self._code.finditer(text) if self.code else iter(())
+        return next((match for match in found if not _WENT_WELL.match(text, match.end())), None)
 
     def in_frame(self, frame: Frame) -> bool:
         """Whether a frame of a library shows it."""
@@ -74,6 +75,11 @@ class JaxIdiom:
             )
             for remedy in self.remedies
         )
+
+
+_WENT_WELL = regex(
+    r"(?i)[`'\")\]]{0,3} ?(?:->|=>|:|is|was|[(,])? ?(?:works?|worked|ok(?:ay)?|fine|fits?|goes well|runs?)\b"
+)
 
 
 def _filled(text: str, groups: dict[str, str]) -> str:

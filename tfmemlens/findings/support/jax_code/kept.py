@@ -199,6 +199,29 @@ ROWS: tuple[JaxIdiom, ...] = (
         least_bytes=0,
     ),
     JaxIdiom(
+        "average-of-weights",
+        r"(?:tree\.map|tree_map)\(\s*lambda (?P<one>\w+),\s*(?P<other>\w+):[^#]*"
+        r"\b(?:(?P=one)\b[^#,]*\*[^#,]*\b(?P=other)|(?P=other)\b[^#,]*\*[^#,]*\b(?P=one))\b",
+        "the line makes a whole new tree, as large as the weights, op by op and beside the old one, which"
+        " goes only when all of it is made",
+        (
+            Remedy(
+                "compile it, and give the old tree's memory to the new one",
+                "average = jax.jit(lambda e, p: jax.tree.map(lambda a, b: 0.999 * a + 0.001 * b, e, p),"
+                " donate_argnums=0)\nema_params = average(ema_params, state.params)",
+                slug="donate-buffers",
+            ),
+            Remedy(
+                "or keep the average in bfloat16 or on the host, and update it seldom: it is one more set of"
+                " weights on the device",
+                slug="narrow-weights",
+            ),
+        ),
+        ("ema = jax.tree.map(lambda e, p: e * 0.999 + p * 0.001, ema, state.params)",),
+        ("g = jax.tree.map(lambda a, b: a + b, g, h)", "jax.tree.map(lambda p: p * 0.5, params)"),
+        least_bytes=0,
+    ),
+    JaxIdiom(
         "trees-in-a-list",
         r"(?:tree\.map|tree_map)\(\s*lambda \*(?P<all>\w+):[^#]*\*(?P<list>\w+)",
         "`{list}` keeps a whole tree of arrays of every iteration (gradients or weights, as large as the"

@@ -104,6 +104,28 @@ ROWS: tuple[JaxIdiom, ...] = (
         Where.WAY,
     ),
     JaxIdiom(
+        "direct-adjoint",
+        r"\bDirectAdjoint\(",
+        "`DirectAdjoint` lets the gradient go through the solver's loop: the backward pass keeps states of"
+        " its steps, more with a larger max_steps, where checkpoints would be few",
+        (
+            Remedy(
+                "take the adjoint with checkpoints, Diffrax's own choice, which is as exact: fewer of them"
+                " keep less, and steps between are computed again",
+                "diffeqsolve(..., adjoint=diffrax.RecursiveCheckpointAdjoint(checkpoints=32))",
+                slug="fewer-checkpoints",
+            ),
+            Remedy(
+                "or lower max_steps to little more than the steps that are taken; DirectAdjoint is for"
+                " derivatives in forward mode",
+                slug="fewer-steps",
+            ),
+        ),
+        ("    adjoint=diffrax.DirectAdjoint(), max_steps=4096)",),
+        ("adjoint=diffrax.RecursiveCheckpointAdjoint()", "from diffrax import DirectAdjoint"),
+        Where.CODE,
+    ),
+    JaxIdiom(
         "differential-equation",
         r"\bdiffeqsolve\(|\bodeint\(",
         "the solver keeps the states that are asked for (SaveAt), and under a gradient those that the"
@@ -237,7 +259,7 @@ ROWS: tuple[JaxIdiom, ...] = (
             Remedy(
                 "run fewer environments, or shorter rollouts, at once: observations, their copies for the"
                 " minibatches and the simulator's state are as many rows",
-                "num_envs=2048, unroll_length=10   # more updates, each of a smaller rollout",
+                "num_envs={many} // 4, unroll_length=10   # more updates, each of a smaller rollout",
                 slug="fewer-environments",
             ),
             Remedy(

@@ -48,7 +48,7 @@ from tfmemlens.model.finding import Remedy
 from tfmemlens.model.incident import CompilerMemory
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
-from tfmemlens.units import GIB, KIB, Size, human
+from tfmemlens.units import GIB, KIB, MIB, Size, human
 from tfmemlens.values import replace
 
 _DONATABLE = Remedy(
@@ -164,7 +164,7 @@ def remedies_of(
         yield from remedies.offered(case, moment, "smaller-batch", *again)
     if compiler.free and not facts.exceeds_the_device(case, moment):
         yield from _let_go(case, moment)
-    if facts.moves_weights(moment):
+    if facts.moves_weights(moment) or facts.makes_slots(moment):
         return
     instead = _of_no_program(case, moment, compiler)
     if instead is not None:
@@ -177,6 +177,9 @@ def remedies_of(
         return
     if seldom := steps_of_torch_xla.ended_in_some_turns(case):
         yield steps_of_torch_xla.end_each_pass(seldom)
+    elif facts.joins_all_turns(case):
+        yield steps_of_torch_xla.FETCH_EACH
+        return
     elif facts.ends_no_step(case):
         yield steps_of_torch_xla.END_EACH
     ran = other_than_training(case, moment.request) if moment.request else None
@@ -221,14 +224,15 @@ def _of_a_small_memory(case: Case, moment: Moment, space: str) -> Iterator[Remed
         )
         return
     named = case.capture.surroundings.shows("naming a kernel's limit")
-    if space != "vmem":
+    if space != "vmem" or _beyond_the_core(case, moment):
         yield smaller
-    elif named and not _far_above(moment):
-        yield from (_larger_vmem(named), smaller)
-    elif facts.is_scoped(moment) and not _far_above(moment):
-        yield from (_LARGER_VMEM, smaller)  # a limit that was set, not the end of the chip's memory
+    elif named and not _far_above(case, moment):
+        yield from (_larger_vmem(case, moment, named), smaller)
+    elif facts.is_scoped(moment) and not _far_above(case, moment):
+        # a limit that was set, not the end of the chip's memory
+        yield from (_larger_vmem(case, moment, None), smaller)
     else:
-        yield from (smaller, _LARGER_VMEM)
+        yield from (smaller, _larger_vmem(case, moment, None))
     if space == "vmem" and not (name or case.capture.surroundings.shows("a kernel of its own")):
         yield replace(_more_for_an_op(_needed(moment)), text=f"if no kernel is yours: {_FOR_EACH_OP}")
     elif space == "vmem" and not any(
@@ -243,21 +247,44 @@ _MORE_THAN_USUAL = (
 )
 
 
-def _larger_vmem(named: Line | None) -> Remedy:
-    """A larger limit for the kernel, with the line that names the setting."""
-    if named is None:
-        return _LARGER_VMEM
-    return replace(_LARGER_VMEM, text=f"{_LARGER_VMEM.text} ({named.place} names the setting)")
+def _larger_vmem(case: Case, moment: Moment, named: Line | None) -> Remedy:
+    """A larger limit for the kernel, with what a core has, where the TPU is known, and the line that names
+    the setting.
+    """
+    core, needed, remedy = weights_on_a_tpu.vmem(case), _needed(moment), _LARGER_VMEM
+    if core and needed and facts.is_scoped(moment):
+        mib = min(-(-needed.high // (8 * MIB)) * 8, core[1] // MIB)
+        remedy = replace(
+            remedy,
+            text=f"give this kernel more of it: a core of a TPU {core[0]} has {_whole(core[1])}",
+            code=f"pl.pallas_call(..., compiler_params=pltpu.CompilerParams(vmem_limit_bytes={mib} << 20))",
+        )
+    return replace(remedy, text=f"{remedy.text} ({named.place} names the setting)") if named else remedy
+
+
+def _whole(size: int) -> str:
+    return human(size).replace(".00 ", " ")
+
+
+def _beyond_the_core(case: Case, moment: Moment) -> bool:
+    """Whether a kernel wants more than all that a core of the TPU has."""
+    core, needed = weights_on_a_tpu.vmem(case), _needed(moment)
+    return bool(core and needed and facts.is_scoped(moment) and needed.low > core[1])
 
 
 _FAR = 2
 
 
-def _far_above(moment: Moment) -> bool:
-    """Whether a kernel wants several times its limit, which no core may have."""
+def _far_above(case: Case, moment: Moment) -> bool:
+    """Whether a kernel wants several times its limit, which no core may have; where the TPU is known, more
+    than its core has.
+    """
     compiler = moment.incident.compiler if moment.incident else None
     if compiler is None or compiler.needed is None or compiler.capacity is None:
         return False
+    core = weights_on_a_tpu.vmem(case)
+    if core and facts.is_scoped(moment):
+        return compiler.needed.low > core[1]
     return compiler.needed.bytes > _FAR * compiler.capacity.bytes
 
 
@@ -281,9 +308,9 @@ def _of_a_server(case: Case, moment: Moment) -> Iterator[Remedy]:
     """A kernel that comes with a server, whose blocks go with what one call may have."""
     told = case.capture.surroundings
     patches = _sequence_of_pictures(case, moment)
-    scoped = facts.is_scoped(moment) and not _far_above(moment)
+    scoped = facts.is_scoped(moment) and not _far_above(case, moment)
     if scoped and not patches and not _has_pages(case, moment):
-        yield _larger_vmem(told.shows("naming a kernel's limit"))
+        yield _larger_vmem(case, moment, told.shows("naming a kernel's limit"))
     elif patches:
         yield Remedy(
             f"let pictures be smaller: the patches of one are a sequence of this kernel, {patches:,} long,"
@@ -833,6 +860,26 @@ _OF_ONE_PROMPT = Remedy(
 )
 
 
+_LESS_OF_SLOTS = (
+    Remedy(
+        "shard weights, gradients and the optimizer's state over the cores (FSDP): each then keeps its part"
+        " of all of them, where data parallelism keeps all on each core",
+        "model = FSDP(model)   # XlaFullyShardedDataParallel of torch_xla.distributed.fsdp, first of all",
+        slug="shard-arguments",
+    ),
+    Remedy(
+        "take an optimizer that keeps less (Adafactor, SGD), or train weights in bfloat16: Adam's state has"
+        " the dtype of the weights",
+        "optimizer = transformers.Adafactor(model.parameters(), scale_parameter=True, relative_step=True)",
+        slug="less-optimizer-state",
+    ),
+    Remedy(
+        "or train a part of the weights (LoRA, frozen layers): the others get neither gradients nor state",
+        slug="low-rank-tuning",
+    ),
+)
+
+
 def _let_go(case: Case, moment: Moment) -> Iterator[Remedy]:
     """What frees a device that earlier steps filled, for each framework."""
     text = (moment.request.failed.source_text if moment.request else None) or ""
@@ -848,6 +895,9 @@ def _let_go(case: Case, moment: Moment) -> Iterator[Remedy]:
             " torch_xla.experimental.spmd_fully_sharded_data_parallel",
             slug="shard-arguments",
         )
+        return
+    if facts.makes_slots(moment):
+        yield from _LESS_OF_SLOTS
         return
     if seldom := steps_of_torch_xla.ended_in_some_turns(case):
         yield steps_of_torch_xla.end_each_pass(seldom)

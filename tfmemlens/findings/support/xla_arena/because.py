@@ -28,7 +28,7 @@ from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.incident import CompilerMemory, RequestKind
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.patterns import regex
-from tfmemlens.units import MIB, Size, human, human_size
+from tfmemlens.units import GIB, MIB, Size, human, human_size
 
 _NEXT_TO_NOTHING = 256 * MIB
 """Of a TPU's core, which has 8 GiB and more: with less free it is full, however that lies."""
@@ -91,6 +91,14 @@ def _of_the_compiler(case: Case, moment: Moment, compiler: CompilerMemory) -> st
     seldom = steps_of_torch_xla.ended_in_some_turns(case) if compiler.needed else None
     if seldom and not facts.on_chip(moment):
         return steps_of_torch_xla.because_of(seldom)
+    size = _size(moment)
+    joined = facts.joins_all_turns(case) if compiler.needed or (size and size.bytes >= GIB) else None
+    if joined and not facts.on_chip(moment):
+        return (
+            f"no step is ended (no `mark_step`) in the loop that keeps its results in `{joined[0]}`"
+            f" ({joined[1].place}), so that most likely all its turns are one program, which runs when a"
+            " value is read"
+        )
     if facts.ends_no_step(case) and compiler.needed:
         return (
             "the quoted loop ends no step (no `mark_step`), so that the program most likely holds several"
@@ -111,7 +119,7 @@ def _beyond_a_capacity(case: Case, moment: Moment, compiler: CompilerMemory) -> 
         if space and facts.is_scoped(moment) and not facts.of_the_compiler(case, moment):
             return (
                 f"the limit of this kernel is {human_size(compiler.capacity)} of {space}, memory on the chip,"
-                f" {facts.over(compiler)} too little; the core may have more"
+                f" {facts.over(compiler)} too little; {_of_the_core(case)}"
             )
         if space == "vmem" and facts.of_the_compiler(case, moment):
             return (
@@ -141,6 +149,14 @@ def _beyond_a_capacity(case: Case, moment: Moment, compiler: CompilerMemory) -> 
             f" {what}{_of_spills(moment)}"
         )
     return None
+
+
+def _of_the_core(case: Case) -> str:
+    """What a core has in all, where the text names the TPU."""
+    core = weights_on_a_tpu.vmem(case)
+    if core is None:
+        return "the core may have more"
+    return f"a core of a TPU {core[0]} has {human(core[1]).replace('.00 ', ' ')}"
 
 
 def _of_its_op(moment: Moment) -> str:
@@ -181,6 +197,14 @@ def _of_weights(case: Case, moment: Moment, compiler: CompilerMemory) -> str | N
         many = f" ({weights.text}, {_weighing(case, weights)})" if weights else ""
         free = f": only {human_size(compiler.free)} was left" if compiler.free else ""
         return f"the module's weights are being moved to the device{many}{free}"
+    if slots := facts.makes_slots(moment):
+        weights = stated_weights(case.capture.surroundings)
+        many = f"; {weights.needs}" if weights else ""
+        free = f", and only {human_size(compiler.free)} was left" if compiler.free else ""
+        return (
+            f"the optimizer's first step makes what it keeps of each weight (`{slots.text.strip()}`; Adam's"
+            f" is two numbers for each), beside weights and gradients, whatever the batch{free}{many}"
+        )
     if heavy := weights_on_a_tpu.too_heavy(case, moment, compiler):
         return weights_on_a_tpu.because(case, heavy, compiler)
     return None

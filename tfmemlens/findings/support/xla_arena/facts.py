@@ -21,7 +21,7 @@ from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, fra
 from tfmemlens.findings.support.stated_sizes import Product, as_product
 from tfmemlens.findings.support.stated_weights import StatedWeights, stated_weights
 from tfmemlens.model.case import Case, Moment
-from tfmemlens.model.incident import TEMPORARIES, CompilerMemory
+from tfmemlens.model.incident import TEMPORARIES, CompilerMemory, Frame
 from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import ITEM_BYTES, format_shape, numpy_dtype
 from tfmemlens.patterns import regex
@@ -225,6 +225,21 @@ def ends_no_step(case: Case) -> bool:
     whole = any(_OVER_BATCHES.search(line.text) for line in told.code)
     loop = told.shows("stepping") and (told.stores or told.shows("reading seldom") or whole)
     return framework_of(case) == TORCH_XLA and bool(loop) and not told.shows("ending steps")
+
+
+_WITHOUT_GRADIENT = regex(r"\bno_grad\(|\binference_mode\(")
+_FETCHES = regex(r"\.(?:cpu|item|numpy|tolist)\(")
+
+
+def joins_all_turns(case: Case) -> tuple[str, Line] | None:
+    """The list in which a loop of PyTorch/XLA without gradients keeps what each turn gives, where nothing
+    ends a step and the line brings nothing to the host.
+    """
+    told = case.capture.surroundings
+    if framework_of(case) != TORCH_XLA or told.shows("ending steps") or not told.stores:
+        return None
+    without = any(_WITHOUT_GRADIENT.search(line.text) for line in told.code)
+    return told.stores if without and not _FETCHES.search(told.stores[1].text) else None
 
 
 def captured(case: Case, compiler: CompilerMemory, size: Size | None) -> str | None:
@@ -470,6 +485,19 @@ def moves_weights(moment: Moment) -> bool:
     failed = moment.request.failed if moment.request else None
     return failed is not None and any(
         _MODULE.search(frame.place) and frame.name in ("convert", "_apply", "to") for frame in failed.frames
+    )
+
+
+_OPTIMIZER = regex(r"torch[/\\]optim[/\\]\w+\.py|torch_xla[/\\]\S*\bsyncfree\b")
+_SLOT = regex(r"\bstate\[[^\]]+\]\s*=(?!=)|\b(?:zeros|full|empty|ones)_like\(")
+
+
+def makes_slots(moment: Moment) -> Frame | None:
+    """The frame in which an optimizer of PyTorch's makes what it keeps of each weight, in its first step."""
+    failed = moment.request.failed if moment.request else None
+    frames = failed.frames if failed else ()
+    return next(
+        (each for each in reversed(frames) if _OPTIMIZER.search(each.place) and _SLOT.search(each.text)), None
     )
 
 
