@@ -154,6 +154,13 @@ FOREIGN = {
         "java.lang.OutOfMemoryError: Java heap space",
         needs="OutOfMemoryError",
     ),
+    "R": LineRule(
+        r"\b(?:cannot allocate vector of (?:size|length) \d|vector memory (?:exhausted \(|limit of \d))",
+        "Error: cannot allocate vector of size 5.6 Gb",
+        "Error: vector memory exhausted (limit reached?)",
+        "Error: vector memory limit of 16.0 Gb reached, see mem.maxVSize()",
+        needs=("allocate vector of", "vector memory"),
+    ),
     "JavaScript": LineRule(
         r"JavaScript heap out of memory"
         r"|\bRangeError: (?:Array buffer allocation failed|Invalid typed array length)",
