@@ -70,3 +70,40 @@ def test_a_plug_in_of_fiji_trains_nothing(text: str, of_the_app: bool) -> None:
 
 def test_another_program_has_no_such_settings() -> None:
     assert "smaller-model" not in offered(f"I train a net.\n{OOM.format(shape='8,64,272,480', place=GPU)}")
+
+
+NGRAMS = (
+    "MemoryError: Unable to allocate 18.3 GiB for an array with shape (24150, 101702) and data type int64\n"
+)
+FLAT = "MemoryError: Unable to allocate 18.3 GiB for an array with shape (2456076300,) and data type int64\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "of_ngrams"),
+    [
+        (f"rasa train\n- name: DIETClassifier\n{NGRAMS}", True),
+        (f"python train.py\n{NGRAMS}", False),
+        (f"rasa train\n{FLAT}", False),
+    ],
+)
+def test_columns_of_n_grams(text: str, of_ngrams: bool) -> None:
+    slugs = offered(text)
+    assert ("fewer-entries" in slugs) is of_ngrams
+    assert ("map-the-file" in slugs) is not of_ngrams
+
+
+@pytest.mark.parametrize(
+    ("line", "of_a_test"),
+    [
+        ("E   AssertionError: assert 'OOM when allocating tensor' in 'failed to allocate memory'", True),
+        ("E   Failed: DID NOT RAISE <class 'tensorflow.errors.ResourceExhaustedError'>", True),
+        (
+            "E   AssertionError: assert 'a loss' in 'OOM when allocating tensor with shape[64,512,512,64]'",
+            False,
+        ),
+        ("E   Failed: DID NOT RAISE <class 'ValueError'>", False),
+    ],
+)
+def test_a_test_that_expects_an_error(line: str, of_a_test: bool) -> None:
+    text = f"    with pytest.raises(tf.errors.ResourceExhaustedError) as e:\n{line}\n"
+    assert ("a test expects an out-of-memory error" in explained(text).verdict) is of_a_test

@@ -82,6 +82,13 @@ _HELP = {
         "JAX_PLATFORMS=cpu python train.py   # TensorFlow: tf.config.set_visible_devices([], 'GPU')",
         slug="smaller-input",
     ),
+    "a test expects an out-of-memory error": Remedy(
+        "let the test ask for the error's class alone: the words differ between ops, devices and releases"
+        " (some say `failed to allocate memory`, some `OOM when allocating tensor`), and a request that no"
+        " device can hold may be refused before it is made",
+        "with pytest.raises(tf.errors.ResourceExhaustedError): ...",
+        slug="mend-the-error",
+    ),
     "file that it was to write": Remedy(
         "see whether the folder exists and may be written to, its disk has room, and how many files the"
         " process may open",

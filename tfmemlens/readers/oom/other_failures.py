@@ -850,6 +850,15 @@ ELSEWHERE = {
         "Caused GPU Hang Error (00000003:kIOGPUCommandBufferCallbackErrorHang)",
         needs=("commandbuffer", "caused gpu"),
     ),
+    "a test expects an out-of-memory error, and got another one or none": LineRule(
+        r"(?i:\bassert(?:ionerror:(?: assert)?)?) ['\"][^'\"\n]{0,80}"
+        r"(?:OOM\b|[Oo]ut of memory|RESOURCE_EXHAUSTED|[Rr]esource exhausted)"
+        r"[^'\"\n]{0,80}['\"] in ['\"]"
+        r"|\bDID NOT RAISE\b[^\n]{0,99}(?:ResourceExhausted|XlaRuntimeError|MemoryError|OutOfMemory)",
+        "E    AssertionError: assert 'OOM when allocating tensor' in 'failed to allocate memory [Op:Fill]'",
+        "E       Failed: DID NOT RAISE <class 'tensorflow...ResourceExhaustedError'>",
+        needs=("assert", "did not raise"),
+    ),
     NO_PORT: LineRule(
         r"\bError R1(?:0 \(Boot timeout|1 \(Bad bind)\)|\bfailed to bind to \$PORT within \d+ seconds\b",
         "heroku[web.1]: Error R10 (Boot timeout) -> Web process failed to bind to $PORT within 60 seconds",
