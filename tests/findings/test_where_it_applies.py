@@ -283,7 +283,7 @@ OF_A_SHELL = {
     "one-simulated-device",
     "how-it-ended", "smaller-collectives", "smaller-first",
     "dump-file", "free-shared-ram", "hide-the-gpu", "larger-host-pool",
-    "fewer-instances", "in-batches-of-r", "larger-message", "other-allocator", "other-arena",
+    "fewer-instances", "in-batches-of-r", "larger-message", "other-allocator", "other-arena", "read-in-parts",
     "larger-heap", "more-memory-maps", "more-pinned-memory",
     "more-ram-for-wsl", "pool-for-unified-memory", "raise-host-limit", "save-in-parts",
     "see-device-users", "smaller-files",

@@ -43,6 +43,9 @@ _WORTH_A_WORD = "XLA "
 """What is said of XLA stands for a question of its own; Grappler's warnings alone say nothing of memory."""
 
 
+_GAVE_BACK = "BFC gave free regions back"
+
+
 def check(case: Case) -> Iterator[Finding]:
     if case.moments:
         for what, count, line in case.capture.surroundings.harmless:
@@ -61,6 +64,7 @@ def check(case: Case) -> Iterator[Finding]:
                 headline=f"no failure: {what}{lines}",
                 evidence=(Evidence("the line", line),),
             )
+    yield from _near_its_limit(case)
     if goal := case.capture.surroundings.shows("short of XLA's goal"):
         yield Finding(
             severity=Severity.NOTE,
@@ -158,6 +162,9 @@ _OF_THE_DEVICE = (WITHOUT_CUDA, WITHOUT_GPU)
 def _of_the_gpu(case: Case) -> str:
     """What a log that has both kinds of warnings says of the other: readers fear that one more."""
     soft = case.capture.surroundings.soft_warnings
+    gave = _gave_back(case)
+    if gave and not soft:
+        return f"; {gave.place} is of the GPU's pool, {_NEARLY_FULL}"
     if not soft:
         return ""
     largest = max(soft, key=lambda warning: warning.size.bytes)
@@ -166,6 +173,36 @@ def _of_the_gpu(case: Case) -> str:
         f"; {times} of the GPU's allocator (up to {human_size(largest.size)}) are no failure either: an"
         " algorithm with less workspace was taken"
     )
+
+
+_NEARLY_FULL = (
+    "which gave free regions back to the driver to get a larger one: it is near its limit then, and went on"
+)
+
+
+def _gave_back(case: Case) -> Line | None:
+    """The line of the pool that rearranged its regions instead of failing."""
+    told = case.capture.surroundings
+    return next((line for what, _, line in told.harmless if what.startswith(_GAVE_BACK)), None)
+
+
+def _near_its_limit(case: Case) -> Iterator[Finding]:
+    """That the pool rearranged its regions, in a text that tells of nothing else."""
+    told, gave = case.capture.surroundings, _gave_back(case)
+    ends = (told.raised, told.large_host_requests, _told_in_words(case))
+    if gave and not (any(ends) or _something_else(case)):
+        yield Finding(
+            severity=Severity.NOTE,
+            headline=f"no failure: the line is of the GPU's pool, {_NEARLY_FULL}",
+            evidence=(Evidence("the warning", gave),),
+            remedies=(
+                Remedy(
+                    "leave it, as long as the run goes on; if it comes in each step and steps are slow, a"
+                    " smaller batch leaves room",
+                    slug="smaller-batch",
+                ),
+            ),
+        )
 
 
 def _largest_of_the_gpu(case: Case) -> Iterator[Evidence]:

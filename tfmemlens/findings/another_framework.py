@@ -17,6 +17,7 @@ from tfmemlens.findings import ended_after_a_warning
 from tfmemlens.findings.support import code_snippets, kernel_blocks, own_gpu, part_for_jax, remedies
 from tfmemlens.findings.support.contrasted import ended_by, without
 from tfmemlens.findings.support.cuda_libraries import ask_for_a_gpu
+from tfmemlens.findings.support.heaps import OF_HOST_RAM, TENSTORRENT, of_a_heap
 from tfmemlens.findings.support.heartbeats import OF_A_HEARTBEAT, after_a_silence, who_was_silent
 from tfmemlens.findings.support.made_and_run import makes_and_runs
 from tfmemlens.findings.support.program_lines import code_lines
@@ -56,9 +57,7 @@ _OF_MPS = (
 """The same on a Mac, whose GPU is not CUDA's."""
 _WITHOUT_A_POOL = ("JCuda", "PyCUDA", "Numba")
 """What asks the driver for each buffer: others fill the GPU as likely as the program."""
-_TENSTORRENT = "Tenstorrent's runtime"
-_OF_HOST_RAM = "PyTorch in host RAM"
-_NOT_ON_THE_GPU = ("Java", "JavaScript", "OpenCV", _TENSTORRENT, _OF_HOST_RAM)
+_NOT_ON_THE_GPU = ("Java", "JavaScript", "R", "OpenCV", TENSTORRENT, OF_HOST_RAM)
 _A_COMPILER = "a compiler was killed"
 _PREPARE = "could not prepare the model"
 _NO_START = "let this process start on no GPU"
@@ -70,6 +69,7 @@ _OF_A_SOLVER = "a solver of differential equations"
 _OF_THREADS = "no further thread"
 _A_CALL = "a call of the cloud function"
 _KIND_OF_GPU = "does not know this kind of GPU"
+_OF_RAY = "Ray had no disk left"
 _SHOWED_NO_GPU = "CUDA showed JAX no GPU"
 _HELP = {
     own_gpu.TWO_GPUS: own_gpu.ONE_CONFIGURATION,
@@ -81,6 +81,13 @@ _HELP = {
         " the plug-in for Metal, with the release of the framework that it names",
         "JAX_PLATFORMS=cpu python train.py   # TensorFlow: tf.config.set_visible_devices([], 'GPU')",
         slug="smaller-input",
+    ),
+    "a test expects an out-of-memory error": Remedy(
+        "let the test ask for the error's class alone: the words differ between ops, devices and releases"
+        " (some say `failed to allocate memory`, some `OOM when allocating tensor`), and a request that no"
+        " device can hold may be refused before it is made",
+        "with pytest.raises(tf.errors.ResourceExhaustedError): ...",
+        slug="mend-the-error",
     ),
     "file that it was to write": Remedy(
         "see whether the folder exists and may be written to, its disk has room, and how many files the"
@@ -152,9 +159,10 @@ _HELP = {
         "ulimit -n 65535",
         slug="more-open-files",
     ),
-    "Ray had no disk left": Remedy(
-        "let Ray's objects lie on a disk with room, or keep fewer of them: what is put into its store stays,"
-        " first in RAM and then on disk, as long as a reference to it is held",
+    _OF_RAY: Remedy(
+        "let Ray's objects lie on a disk with room, or keep fewer of them: what is put into its store (data"
+        " that are given to tasks or trials, what they return) stays, first in RAM and then on disk, as long"
+        " as a reference to it is held; what earlier sessions left there can be deleted",
         "df -h /tmp/ray; ray memory   # then: ray.init(_temp_dir='/scratch/ray'); del old_refs",
         slug="room-for-files",
     ),
@@ -617,6 +625,8 @@ def _without_consequences(told: Sequence[tuple[str, Line]]) -> Iterator[tuple[st
         others = [at for other, at in told if other != what and at.source == line.source]
         if what == _DISK and _NAMES_NO_FILE.search(line.text) and _NO_SHARED_MEMORY in dict(told):
             continue  # the same error, whose other line says what was full
+        if what == _DISK and any(_OF_RAY in other and at.source == line.source for other, at in told):
+            continue  # Ray's own message says what filled it
         if not (_SHUT_DOWN in what and any(at.number < line.number for at in others)):
             yield what, line
 
@@ -736,6 +746,8 @@ def _on_that_disk(remedy: Remedy, line: Line) -> Remedy:
     if remedy.slug == "room-for-files" and (cached := _of_a_cache(line)):
         return cached
     match = _OF_TEMPORARY.search(line.text)
+    if remedy is _HELP[_OF_RAY]:
+        return remedy  # its session lies in /tmp unless told otherwise
     if remedy.slug != "room-for-files" or match is None or _OF_A_CHECKPOINT.search(line.text):
         return remedy
     code = (_ROOM_FOR_TEMPORARY.code or "").format(folder=match["folder"])
@@ -1057,7 +1069,7 @@ def _beside(case: Case, name: str, line: Line) -> str:
     """Who holds the GPU, where TensorFlow runs in the same program or something else in the same process; of
     a device in banks, how much of it was asked for.
     """
-    if name == _TENSTORRENT:
+    if name == TENSTORRENT:
         return _of_banks(line)
     if asked := _BUFFER.search(line.text):
         return f"; it asked for {human(int(asked['size']))}"
@@ -1077,7 +1089,7 @@ def _beside(case: Case, name: str, line: Line) -> str:
 
 
 def _whose(name: str) -> str:
-    return f"of {name}" if name == _OF_HOST_RAM else f"{name}'s"
+    return f"of {name}" if name == OF_HOST_RAM else f"{name}'s"
 
 
 _BUFFER = regex(
@@ -1160,7 +1172,7 @@ def _for_another(case: Case, name: str, line: Line) -> Iterator[Remedy]:
             "nvidia-smi",
             slug="see-device-users",
         )
-    yield from _of_a_heap(name, line)
+    yield from of_a_heap(case, name, line)
     if name == "PyTorch" and _keeps_graphs(case):
         yield _NO_GRAPHS
     jax = told.shows("using JAX") or framework_of(case) == JAX
@@ -1210,58 +1222,6 @@ def _keeps_graphs(case: Case) -> bool:
     """Whether the quoted code keeps results of a model in a list, and trains nothing."""
     code = [line.text for line in code_lines(case.capture.surroundings)]
     return any(map(_APPENDS.search, code)) and not any(map(_TRAINS.search, code))
-
-
-_OF_PHYSICAL = regex(r"physicalBytes (?:\(|= ?\d)|maxPhysicalBytes")
-_HEAPS = {
-    _TENSTORRENT: Remedy(
-        "let the device hold less: weights and activations in bfloat16, a smaller batch, shorter sequences,"
-        " an optimizer with fewer slots, or arrays sharded over several chips. Settings of JAX's pool for"
-        " GPUs (XLA_PYTHON_CLIENT_*) do nothing there",
-        slug="smaller-model",
-    ),
-    "ONNX Runtime": Remedy(
-        "let fewer requests and sessions compute at once (of a Triton server: instance_group's count,"
-        " max_batch_size), or feed smaller batches or inputs. Its arena keeps what it once took, and by"
-        " default grows to the next power of two: let it take what is asked for, with a limit"
-        " where others share the GPU",
-        "providers=[('CUDAExecutionProvider', {'arena_extend_strategy': 'kSameAsRequested',"
-        " 'gpu_mem_limit': 4 << 30})]",
-        slug="other-arena",
-    ),
-    _OF_HOST_RAM: Remedy(
-        "hold less in host RAM at once (a smaller batch, fewer workers of the DataLoader, data that are read"
-        " in parts), end other programs, or let the system swap more (on Windows a larger page file)",
-        slug="smaller-batch",
-    ),
-    "JavaScript": Remedy(
-        "give JavaScript's heap more (unless told otherwise it takes some 2 to 4 GB, whatever RAM there is),"
-        " and load large models from files or URLs rather than from strings within the program",
-        "node --max-old-space-size=8192 app.js",
-        slug="larger-heap",
-    ),
-    "Java": Remedy(
-        "see what the heap holds (large lists, files that are read whole), and give it more where that is"
-        " needed; native memory of TensorFlow lies beside it",
-        "jmap -histo PID   # then, where it must be, a larger -Xmx",
-        slug="larger-heap",
-    ),
-}
-_OF_JAVACPP = Remedy(
-    "this limit is JavaCPP's own: it counts the process's resident memory, which some collectors (ZGC) make"
-    " look several times as large, against twice the heap; raise it or switch it off, where the machine"
-    " shows room",
-    "java -Dorg.bytedeco.javacpp.maxPhysicalBytes=0 ...   # 0: no limit",
-    slug="larger-heap",
-)
-
-
-def _of_a_heap(name: str, line: Line) -> Iterator[Remedy]:
-    """What helps where another program's own heap, arena or count of memory is full."""
-    if name == "Java" and _OF_PHYSICAL.search(line.text):
-        yield _OF_JAVACPP
-    elif name in _HEAPS:
-        yield _HEAPS[name]
 
 
 def _crash(case: Case) -> Iterator[Finding]:

@@ -12,7 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings import sizes_of_the_text
 from tfmemlens.findings.support import samples
+from tfmemlens.findings.support.named_sizes import Meaning, named_sizes
 from tfmemlens.findings.support.phase import PREDICTION, is_loading, other_than_training
 from tfmemlens.findings.support.rows import failures, on_host
 from tfmemlens.findings.support.tool_settings import Tool, tool
@@ -74,13 +76,22 @@ def _remedies(case: Case, used: Tool, moment: Moment, request: Request) -> Itera
         yield Remedy(f"predict in tiles: {used.tiles}", slug="smaller-prediction-batch")
         if not shape or predicts:
             return  # what is trained on has another size
-    if used.images and (len(shape) in _OF_IMAGES or not shape) and shape[:1] != (1,):
+    stated = _states_it(case, used, request)
+    if used.images and not stated and (len(shape) in _OF_IMAGES or not shape) and shape[:1] != (1,):
         # the advice of a smaller batch says it of one sample
         yield Remedy(f"smaller images: {used.images}", slug="tool-image-size")
     if used.model:
         yield Remedy(f"a smaller model, or less of it: {used.model}", slug="smaller-model")
     if used.lengths and len(shape) not in _OF_IMAGES[1:]:
         yield Remedy(f"shorter samples: {used.lengths}", slug="tool-sample-length")
+
+
+def _states_it(case: Case, used: Tool, request: Request) -> bool:
+    """Whether the text has the setting with its number, which another rule names with the line."""
+    if (request.failed.tensor_bytes or 0) < sizes_of_the_text.LEAST_BYTES:
+        return False
+    named = named_sizes(request.failed.shape, case.capture.surroundings)
+    return any(each.meaning is Meaning.IMAGE and f"`{each.name}`" in used.images for each in named)
 
 
 _FILES = Remedy(

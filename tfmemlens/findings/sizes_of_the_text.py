@@ -27,7 +27,7 @@ from tfmemlens.units import MIB
 BASIS = Basis.NAME
 EXPLAINS = "the failing tensor"
 
-_LEAST_BYTES = 8 * MIB
+LEAST_BYTES = 8 * MIB
 _LEAST_PART = 0.45
 """The share of the shape's size, by its logarithm, that must be named: two sides of an image, or batch
 and length."""
@@ -40,7 +40,7 @@ _LARGE_BYTES = 256 * MIB
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in list(requests(case))[:1]:
         need = request.failed.tensor_bytes
-        if framework_of(case) != TENSORFLOW or need is None or need < _LEAST_BYTES or _is_weight(request):
+        if framework_of(case) != TENSORFLOW or need is None or need < LEAST_BYTES or _is_weight(request):
             continue
         named = _of_the_op(request, named_sizes(request.failed.shape, case.capture.surroundings))
         composed = any(each.times for each in named)

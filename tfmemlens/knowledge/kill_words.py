@@ -6,11 +6,22 @@ import re
 
 from tfmemlens.patterns import regex
 
+SESSION_ENDED = (
+    r"(?i:\b(?:sesi[o\xf3]n|sess[a\xe3]o|session|sessione|sitzung)\b(?=[^.\n]{0,50}\b(?:toda|tutta|toute"
+    r"|gesamte\w?|alle[rn]?|todo))[^.\n]{0,80}\b(?:RAM|memoria|mem\xf3ria|Arbeitsspeicher)\b"
+    r"|\b\u0441\u0435\u0430\u043d\u0441\w{0,2}\b[^.\n]{0,60}\b\u0432\u0441[\u044f\u044e]\b[^.\n]{0,40}"
+    r"\b(?:RAM|\u043e\u043f\u0435\u0440\u0430\u0442\u0438\u0432\w{0,4}|\u043f\u0430\u043c\u044f\u0442\w{0,2})"
+    r"|(?:\u4f1a\u8bdd|\u5de5\u4f5c\u9636\u6bb5|\u6703\u8a71)[^\n\u3002]{0,30}RAM[^\n\u3002]{0,12}"
+    r"(?:\u5d29\u6e83|\u7ec8\u6b62)|RAM[^\n\u3002]{0,12}\u3059\u3079\u3066[^\n\u3002]{0,20}"
+    r"\u30bb\u30c3\u30b7\u30e7\u30f3|RAM[^\n.]{0,12}\ubaa8\ub450[^\n.]{0,20}\uc138\uc158)"
+)
+"""What Colab says where its users read another language: the session ended after all RAM was used."""
 _FOR_MEMORY = regex(
     r"(?i:(?<!perhaps )out.of.me|oom[-_ ]?kill|memory (?:limit|quota|budget|pressure|used)|due to memory"
     r"|more memory than|available ram|low on (?:memory|resource: memory)"
     r"|over memory|exceeding memory|memlimit|badness|killed: v?p?mem)"
-    r"|0xC0000017|1073741801"
+    r"|0xC0000017|1073741801|instance type with more memory"
+    rf"|{SESSION_ENDED}"
 )
 """`Perhaps out of memory?` is what gunicorn adds to every worker that it ended with SIGKILL."""
 SHELLS_WORDS = (
@@ -61,6 +72,21 @@ IN_OTHER_LANGUAGES = "|".join(
     )
 )
 """Chinese, Japanese, Korean, Spanish, Portuguese, Italian, German, French and Russian for: it was killed."""
+WORDS_OF_A_SESSION = (
+    "sesi\xf3n",
+    "sesion",
+    "sess\xe3o",
+    "votre session",
+    "sessione",
+    "sitzung",
+    "\u0441\u0435\u0430\u043d\u0441",
+    "\u4f1a\u8bdd",
+    "\u5de5\u4f5c\u9636\u6bb5",
+    "\u6703\u8a71",
+    "\u30bb\u30c3\u30b7\u30e7\u30f3",
+    "\uc138\uc158",
+)
+"""What such a line has, in small letters."""
 WORDS_OF_THEM = (
     "\u88ab",
     "\u663e\u793a",

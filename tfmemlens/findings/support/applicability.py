@@ -164,6 +164,7 @@ TABLE: dict[str, Applicability] = {
     "shorter-parts": Applicability(shell=True),
     "without-the-filter": _ANYWHERE,
     "other-arena": Applicability(shell=True),
+    "read-in-parts": Applicability(shell=True),
     "in-batches-of-r": Applicability(shell=True),
     "compute-mode": Applicability(cuda=True, devices=_ON_GPU, shell=True),
     "another-gpu": Applicability(cuda=True, devices=_ON_GPU),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tfmemlens.knowledge.kill_words import SHELLS_LINE, names_memory, used_all_alone
+from tfmemlens.knowledge.kill_words import SESSION_ENDED, SHELLS_LINE, names_memory, used_all_alone
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.line import Line
@@ -16,7 +16,8 @@ _KILLED = regex(
     r"|low on resource: memory|\b137\b|signal 9\b|(?:status|code) (?:-9|247)\b|exitcode *[:=] *-9\b"
     r"|task \d+: Out Of Memory"
     r"|DataLoader worker \(pid|than is available|all available RAM|0xC0000017|1073741801"
-    rf"|{SHELLS_LINE}",
+    r"|instance type with more memory"
+    rf"|{SHELLS_LINE}|{SESSION_ENDED}",
     re.MULTILINE,
 )
 

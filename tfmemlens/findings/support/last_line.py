@@ -10,7 +10,7 @@ from tfmemlens.patterns import regex
 
 _OF_MEMORY = regex(
     r"(?i)memory|\bOOM|exhaust|bad_alloc|OUT_OF_|\b(?:fail\w*|cannot|could not|unable)(?: to)? alloc"
-    r"|texture size|vector of size"
+    r"|texture size"
 )
 _SEARCH = Remedy(
     "begin with this line and those right above it: search for its words with the name and the release of the"
@@ -136,8 +136,20 @@ def quoted(told: Surroundings) -> str:
     return f"a line that is {whose(end[0])} ({end[1].place})" if end and speaks_of_memory(end[1]) else ""
 
 
+_NAME_TAKEN = regex(r"(?i)\b(?:dataset|group|link)\b[^\n]{0,40}\bname already exists\b")
+"""HDF5's: two weights of one group have the same name."""
+_NAMES = Remedy(
+    "two weights would be saved under one name: give the layers, and the variables that they make themselves,"
+    " names of their own, or save in a format that goes by the structure instead; memory has no part in it",
+    "print([w.name for w in model.weights])   # or: model.save('out.keras'), in TF 2: save_format='tf'",
+    slug="mend-the-error",
+)
+
+
 def helps(who: str, line: Line) -> tuple[Remedy, ...]:
     """What to do about it."""
+    if _NAME_TAKEN.search(line.text):
+        return (_NAMES,)
     if not speaks_of_memory(line):
         return (_MEND_IT, _SEARCH)
     return (*_OF.get(who, ()), _SEARCH)

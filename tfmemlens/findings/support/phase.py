@@ -82,6 +82,7 @@ def other_than_training(case: Case, request: Request) -> tuple[str, Line | None]
     if said := _said_of_evaluation(case, request):
         return EVALUATION, said
     predicting = _predicts_alone(case, request) or _said_of_prediction(case, request)
+    predicting = predicting or case.capture.surroundings.shows("in Fiji")  # whose plug-ins train nothing
     return (PREDICTION, predicting) if predicting else None
 
 

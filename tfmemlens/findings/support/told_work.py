@@ -461,7 +461,10 @@ def _of_settings(case: Case, of_host: bool) -> Iterator[Grower]:
         "smaller-batch": used.batch,
         "tool-image-size": used.images,
         "tool-sample-length": used.lengths,
+        "smaller-model": used.model,
     }
+    if used.model and _batch_is_least(case):
+        settings["smaller-batch"] = ""
     if of_host:
         settings = {"smaller-pipeline": used.queues}
     chosen = _chosen_by_the_tool(case, used)
@@ -474,6 +477,15 @@ def _of_settings(case: Case, of_host: bool) -> Iterator[Grower]:
     )
     if remedies:
         yield Grower(f"what {used.name} is set to take at once ({line.place})", line, remedies)
+
+
+_LEAST_BATCH = 2
+
+
+def _batch_is_least(case: Case) -> bool:
+    """Whether the text's batch is so small already that other settings are left."""
+    stated = case.capture.surroundings.setting("batch_size")
+    return bool(stated and stated[0].isdigit() and int(stated[0]) <= _LEAST_BATCH)
 
 
 _ONE_SAMPLE = 128
@@ -535,6 +547,7 @@ _WORDS = {
     "smaller-pipeline": "let less of its input be in RAM at once",
     "tool-image-size": "smaller images",
     "tool-sample-length": "shorter samples",
+    "smaller-model": "a smaller model, or less of it",
 }
 _KILLED = regex(r"(?i)\bkilled\b")
 _MOST_OF_A_GPU = 0.8

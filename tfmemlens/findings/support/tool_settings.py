@@ -34,6 +34,25 @@ class Tool(NamedTuple):
 
 _TOOLS = (
     Tool(
+        "faceswap",
+        "`Batch Size` of the Train tab, `-b`",
+        model="`Mixed Precision` on (Settings > Train > Global), the trainer's `lowmem`, where it has one,"
+        " or a lighter trainer (Lightweight, Original); some need a new model",
+    ),
+    Tool(
+        "DeepFaceLab",
+        "`batch_size`, asked for at its start",
+        "`resolution`, which needs a new model",
+        model="`models_opt_on_gpu` off, which leaves the optimizer in host RAM, `gan_power` 0; in a new model"
+        " smaller `ae_dims`, `e_dims` and `d_dims`",
+    ),
+    Tool(
+        "TAO",
+        "`batch_size_per_gpu` of `training_config` in the spec file",
+        "`output_image_width` and `output_image_height` (`output_width`, `output_height`) in"
+        " `augmentation_config` of the spec file, multiples of 16 (32 for some nets)",
+    ),
+    Tool(
         "the Object Detection API",
         "`batch_size` of `train_config` in the pipeline's config",
         "`image_resizer` in the pipeline's config (`max_dimension` and `min_dimension`, or `height` and"
@@ -146,6 +165,11 @@ _APPLIED = (
     ),
 )
 """The same of tools that have other settings where a trained model is run."""
+_IN_FIJI = (
+    Tool("StarDist", tiles="a larger `Number of Tiles` among the plug-in's advanced options"),
+    Tool("CSBDeep", tiles="a larger `Number of tiles` in the plug-in's window"),
+)
+"""The same of plug-ins with windows."""
 _PREFIX, _APPLYING = "tool: ", "applying: "
 _SERVES = frozenset({"TensorFlow Serving", BUILT_IN})
 _OF_DETECTION = regex(r"FirstStageFeatureExtractor|SecondStage|\bBoxPredictor")
@@ -186,6 +210,8 @@ def _only_explains(told: Surroundings) -> Line | None:
 
 def _applied(told: Surroundings, known: Tool) -> Tool:
     """The tool with the settings that count where the text tells that it runs a trained model."""
+    if told.shows("in Fiji"):
+        return next((each for each in _IN_FIJI if each.name == known.name), known)
     if told.shows(_APPLYING + known.name) is None:
         return known
     return next((each for each in _APPLIED if each.name == known.name), known)

@@ -60,7 +60,7 @@ from tfmemlens.readers.oom.report import ReportCollector, is_of_a_list
 from tfmemlens.readers.oom.rules import FIRST, LAST, Era, narrow
 from tfmemlens.readers.oom.run import RunCollector
 from tfmemlens.readers.oom.same_failure import IncidentDraft, Joiner, Part, begins, first_line, is_title
-from tfmemlens.readers.oom.sentence import OomMessage, SentenceCollector, Standing
+from tfmemlens.readers.oom.sentence import RAISED, OomMessage, SentenceCollector, Standing
 from tfmemlens.readers.oom.size_rows import Found, SizeRows
 from tfmemlens.readers.oom.surroundings import SurroundingsCollector
 from tfmemlens.readers.oom.told_tensor import told_tensor
@@ -82,10 +82,6 @@ _PROSE = regex(
     re.IGNORECASE,
 )
 """Words of people who ask, in no message of a program's."""
-_RAISED = regex(
-    r"[A-Za-z_][\w.]*(?:Error|Exception|OutOfResources)(?: \(see above for traceback\))?(?:: |\s*\Z)"
-)
-"""The line that ends a traceback: below a frame without its code it is no code."""
 
 
 def sniff(sample: Sample) -> Confidence:
@@ -225,7 +221,7 @@ class _Stream:
         if _PICKER in cleaned.origin and any(word in line.text for word in _SUSPECT):
             self.surroundings.tried(line)
             return
-        raised = _RAISED.match(line.text) is not None
+        raised = RAISED.match(line.text) is not None
         code = self.sentences.quotes_code and not raised
         if raised:
             self.surroundings.raised = line

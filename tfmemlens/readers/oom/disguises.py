@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 
-from tfmemlens.knowledge.kill_words import SHELLS_LINE, SHELLS_WORDS
+from tfmemlens.knowledge.kill_words import SESSION_ENDED, SHELLS_LINE, SHELLS_WORDS, WORDS_OF_A_SESSION
 from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import numpy_dtype
@@ -282,6 +282,7 @@ KILLED = LineRule(
     r"|(?i:\bexit[ _]?code)[\"']? ?[:=] ?137\b|\bnon-zero (?:exit )?(?:code|status):? 137\b"
     r"|\bExited \(137\)|\*\*\* \[[^\]\n]{1,120}\] Error 137\b|(?<![\w.])rc[ =:]{1,2}(?:137|-9)\b"
     r"|(?:tried |\A\W*)to allocate more memory than is available|crashed after using all available RAM"
+    r"|\buse an instance type with more memory\b"
     r"|low on resource: memory\b|exceeded (?:job |step )?memory limit"
     r"|[Mm]emory limit of \S+(?: \S+)? exceeded|gone over memory limit of"
     r"|TERM_MEMLIMIT|job killed: (?:v?mem|pmem)\b|killed by YARN for exceeding memory|running low on memory\."
@@ -295,7 +296,7 @@ KILLED = LineRule(
     r"|DataLoader worker \(pid(?:\(s\))? [\d, ]{1,60}\) (?:is killed by signal: Killed|exited unexpectedly)"
     r"|\A(?:\[\d{1,4}\](?:\s{0,8}[+-])?\s{1,8}(?:\d{2,8}\s{1,8})?"
     r"|# )?(?i:killed)(?:\s+(?:\w+=\S*\s+)*\S*python[\d.]*\s.*)?\s*\Z|\A\s{1,12}Killed\s*\Z"
-    rf"|{SHELLS_LINE}",
+    rf"|{SHELLS_LINE}|{SESSION_ENDED}",
     "Out of memory: Kill process 8123 (python3) score 891",
     "exited with exit code 137",
     "    exitCode: 137",
@@ -316,6 +317,9 @@ KILLED = LineRule(
     "Your notebook tried to allocate more memory than is available. It has restarted.",
     'to allocate more memory than is available. It has restarted.")',
     "Your session crashed after using all available RAM.",
+    "Tu sesi\xf3n fall\xf3 despu\xe9s de usar toda la memoria RAM disponible.",
+    "Sua sess\xe3o falhou depois de usar toda a RAM dispon\xedvel.",
+    "ClientError: Please use an instance type with more memory, or reduce the size of training data",
     "Killed",
     "Killed: 9",
     "# Killed",
@@ -362,6 +366,8 @@ KILLED = LineRule(
         "signal 9",
         "more memory than is available",
         "all available ram",
+        "instance type with more memory",
+        *WORDS_OF_A_SESSION,
         "memory limit",
         "memlimit",
         "low on memory",

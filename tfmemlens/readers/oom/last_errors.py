@@ -54,10 +54,9 @@ ENDS = {
         needs=("exception", "error"),
     ),
     "R": LineRule(
-        r"\A\s*Error in \w[\w.]{0,60}\(|\A\s*Error: cannot allocate vector of size",
+        r"\A\s*Error in \w[\w.]{0,60}\(",
         "Error in py_call_impl(callable, dots$args, dots$keywords) :",
-        "Error: cannot allocate vector of size 2.4 Gb",
-        needs=("error in ", "cannot allocate vector"),
+        needs=("error in ",),
     ),
     "Python": LineRule(
         r"\A\s*(?:E +)?(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Died)\w*: \S"

@@ -154,6 +154,13 @@ FOREIGN = {
         "java.lang.OutOfMemoryError: Java heap space",
         needs="OutOfMemoryError",
     ),
+    "R": LineRule(
+        r"\b(?:cannot allocate vector of (?:size|length) \d|vector memory (?:exhausted \(|limit of \d))",
+        "Error: cannot allocate vector of size 5.6 Gb",
+        "Error: vector memory exhausted (limit reached?)",
+        "Error: vector memory limit of 16.0 Gb reached, see mem.maxVSize()",
+        needs=("allocate vector of", "vector memory"),
+    ),
     "JavaScript": LineRule(
         r"JavaScript heap out of memory"
         r"|\bRangeError: (?:Array buffer allocation failed|Invalid typed array length)",
@@ -842,6 +849,15 @@ ELSEWHERE = {
         "\tCaused GPU Timeout Error (00000002:kIOGPUCommandBufferCallbackErrorTimeout)",
         "Caused GPU Hang Error (00000003:kIOGPUCommandBufferCallbackErrorHang)",
         needs=("commandbuffer", "caused gpu"),
+    ),
+    "a test expects an out-of-memory error, and got another one or none": LineRule(
+        r"(?i:\bassert(?:ionerror:(?: assert)?)?) ['\"][^'\"\n]{0,80}"
+        r"(?:OOM\b|[Oo]ut of memory|RESOURCE_EXHAUSTED|[Rr]esource exhausted)"
+        r"[^'\"\n]{0,80}['\"] in ['\"]"
+        r"|\bDID NOT RAISE\b[^\n]{0,99}(?:ResourceExhausted|XlaRuntimeError|MemoryError|OutOfMemory)",
+        "E    AssertionError: assert 'OOM when allocating tensor' in 'failed to allocate memory [Op:Fill]'",
+        "E       Failed: DID NOT RAISE <class 'tensorflow...ResourceExhaustedError'>",
+        needs=("assert", "did not raise"),
     ),
     NO_PORT: LineRule(
         r"\bError R1(?:0 \(Boot timeout|1 \(Bad bind)\)|\bfailed to bind to \$PORT within \d+ seconds\b",

@@ -141,6 +141,10 @@ AUTOGRAPH_FRAME = LineRule(
     era=((2, 0), (2, 4)),
 )
 """A frame below `in user code:`, with the line of code below it."""
+RAISED = regex(
+    r"[A-Za-z_][\w.]*(?:Error|Exception|OutOfResources)(?: \(see above for traceback\))?(?:: |\s*\Z)"
+)
+"""The line that ends a traceback: below a frame without its code it is no code."""
 NOTEBOOK_FRAME = LineRule(
     r"\A\s*(?:File )?(?P<file>(?:[~/]|[A-Za-z]:\\)\S*?\.pyc?)(?::(?P<line>\d+),)? in (?P<name>\S+?)\(",
     "/usr/local/lib/python3.6/dist-packages/tensorflow/python/client/session.py in _do_call(self, fn, *args)",
@@ -546,7 +550,8 @@ class SentenceCollector:
 
     def _frame(self, text: str) -> bool:
         """A line of a stack: a frame, or the code below it."""
-        if self._after_frame and text.strip() and not (FRAME.search(text) or AUTOGRAPH_FRAME.search(text)):
+        quoted = self._after_frame and text.strip() and not RAISED.match(text)
+        if quoted and not (FRAME.search(text) or AUTOGRAPH_FRAME.search(text)):
             if self._frames:
                 self._frames[-1] = self._frames[-1]._replace(text=text.strip())
                 self._keep_frame(self.current)

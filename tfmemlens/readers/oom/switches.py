@@ -153,6 +153,16 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
         ),
     ),
     (
+        "working_batch",
+        LineRule(
+            r"(?i)(?<![a-z_])batch(?:[ _-]?size)?[ =:]{1,3}(?P<value>\d{1,5})\)?\s?(?:[:-]|[-=]>|\u2192)\s?"
+            r"(?:OK|fine|works|pass(?:es|ed)?|success\w*|\u2713|\u2705)(?![a-z])(?! until| at first| for)",
+            "run 3 (batch 16): OK, 10.1 GB of 11 GB used",
+            "batch_size=8 -> works",
+            needs="atch",
+        ),
+    ),
+    (
         "batch_size",
         LineRule(
             rf"{_OF_OTHER_DATA}(?<!\w)(?:(?:per_device_)?train_?|global_?|mini_?|local_?|total_?)?"
@@ -459,6 +469,14 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
             needs=("memory:", "--mem", "docker run", "limit"),
         ),
     ),
+    (
+        "max_old_space_size",
+        LineRule(
+            r"--max[-_]old[-_]space[-_]size[= ](?P<value>\d{3,7})\b",
+            "node --max-old-space-size=4096 train.js",
+            needs=("old-space", "old_space"),
+        ),
+    ),
     ("TF_ENABLE_ONEDNN_OPTS", _variable("TF_ENABLE_ONEDNN_OPTS", "export TF_ENABLE_ONEDNN_OPTS=1")),
     (
         "TF_CUDNN_WORKSPACE_LIMIT_IN_MB",
@@ -699,11 +717,12 @@ _NUMBERS = (
     "per_process_gpu_memory_fraction",
     "gradient_accumulation",
     "inter_op_parallelism_threads",
+    "max_old_space_size",
     "donate_argnums",
 )
 """Settings whose 0 and 1 are numbers."""
 _WORDS = Words(
-    "HSA_OVERRIDE",
+    "HSA_OVERRIDE", "old-space", "old_space",
     "atch", "BS=", "BS =", "BATCH_S",
     "CUDA_VIS", "memory:", "--mem", " -m ", "memory_limit", "cap", "Cap", "limit", "rowth", "GROWTH",
     "memory_fraction", "max_workspace", "WORKSPACE",

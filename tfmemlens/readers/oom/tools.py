@@ -179,7 +179,39 @@ BEHIND_THE_NETWORK = LineRule(
     needs=("nms", "suppression", "process"),
 )
 """Where StarDist's candidates are compared with each other, on the CPU."""
+FACESWAP = LineRule(
+    r"(?i)(?<![\w-])faceswap(?:\.py)?(?![\w-])|\benough GPU memory available to train the selected model\b",
+    "faceswap crashes when I press Train",
+    "ERROR    You do not have enough GPU memory available to train the selected model at the selected"
+    " settings. You can try a number of things:",
+    needs=("faceswap", "gpu memory available to train"),
+)
+DEEP_FACE_LAB = LineRule(
+    r"(?i)\bdeepfacelab\b|\bmodels_opt_on_gpu\b|\bSAEHD\b",
+    "==     models_opt_on_gpu: True                       ==",
+    "DeepFaceLab 2.0, SAEHD",
+    needs=("deepfacelab", "models_opt_on", "saehd"),
+)
+TAO = LineRule(
+    r"\bbatch_size_per_gpu\b|\b(?:tao|tlt) (?:model )?(?:detectnet_v2|yolo_v[34]|ssd|dssd|retinanet|unet"
+    r"|faster_rcnn|mask_rcnn|classification\w*) train\b|\btlt-train\b",
+    "  batch_size_per_gpu: 16",
+    "tao detectnet_v2 train -e /workspace/specs/train.txt",
+    needs=("batch_size_per", "tao ", "tlt"),
+)
+IN_AN_APP = LineRule(
+    r"(?i)\bplug-?in[^.\n]{0,30}\b(?:fiji|imagej2?)\b|\b(?:fiji|imagej2?)(?:'s)? (?:\w+ )?plug-?in\b"
+    r"|\bde\.csbdresden\.|\bStarDist2D\.java\b",
+    "I run the StarDist plugin in Fiji",
+    "\tat de.csbdresden.stardist.StarDist2D.run(StarDist2D.java:280)",
+    needs=("fiji", "imagej", "csbdresden", "stardist2d"),
+)
+"""StarDist and CSBDeep as plug-ins of an application with windows, whose users write no Python."""
 TOOLS = {
+    "tool: faceswap": FACESWAP,
+    "tool: DeepFaceLab": DEEP_FACE_LAB,
+    "tool: TAO": TAO,
+    "in Fiji": IN_AN_APP,
     "applying: Spleeter": SPLEETER_APPLIED,
     "Spleeter: its filter": SPLEETER_FILTER,
     "Spleeter: a duration": SPLEETER_DURATION,

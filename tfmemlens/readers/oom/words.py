@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfmemlens.knowledge.kill_words import SHELLS_WORDS
+from tfmemlens.knowledge.kill_words import SHELLS_WORDS, WORDS_OF_A_SESSION
 from tfmemlens.model.capture import Capture
 from tfmemlens.model.incident import Incident, RequestKind
 from tfmemlens.patterns import regex
@@ -17,7 +17,7 @@ from tfmemlens.readers.bytes import texts
 from tfmemlens.readers.bytes.literals import Literals
 from tfmemlens.readers.formats import oom_log
 
-_KILLED_ABROAD = tuple(word.encode().lower() for word in SHELLS_WORDS)
+_KILLED_ABROAD = tuple(word.encode().lower() for word in (*SHELLS_WORDS, *WORDS_OF_A_SESSION))
 WORDS = (
     tuple(
         word.encode()

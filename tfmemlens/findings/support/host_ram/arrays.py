@@ -51,6 +51,13 @@ _MAP_THE_FILE = Remedy(
     "x = np.load('x.npy', mmap_mode='r')",
     slug="map-the-file",
 )
+_FEWER_FEATURES = Remedy(
+    "each example has a column for every n-gram of characters or words: bound them in config.yml,"
+    " `max_features` and a smaller `max_ngram` of CountVectorsFeaturizer (`analyzer: char_wb`), or use word"
+    " vectors of a pretrained featurizer instead",
+    "- name: CountVectorsFeaturizer   # max_ngram: 4, max_features: 10000",
+    slug="fewer-entries",
+)
 _OF_WEIGHTS = ("glorot_uniform", "he_normal", "add_weight", "random_uniform_variable", "sharedX", "build")
 _FEWER_WEIGHTS = Remedy(
     "what asks is a layer that makes its weights, inputs x units of them: fewer units there, or smaller maps"
@@ -109,6 +116,9 @@ def of_an_array(case: Case, failed: FailedRequest) -> Iterator[Remedy]:
     if characters(failed):
         yield _AS_STRINGS
         return
+    if _counts_ngrams(case, failed):
+        yield _FEWER_FEATURES
+        return
     if failed.shape is None and (told.shows("growing in words") or told.shows("kept in words")):
         yield from of_growth(case)
         return
@@ -125,6 +135,12 @@ def of_an_array(case: Case, failed: FailedRequest) -> Iterator[Remedy]:
         yield _MAP_THE_FILE
     elif told.shows("failing late") and not any(buffers_shown((line,)) for line in told.code):
         yield find_what_grows(case, of_host=True)
+
+
+def _counts_ngrams(case: Case, failed: FailedRequest) -> bool:
+    """Whether a program of Rasa's asked for a row of each example, as wide as it knows n-grams."""
+    told = case.capture.surroundings
+    return bool(told.shows("tool: Rasa")) and failed.shape is not None and len(failed.shape) == _SIDES
 
 
 def of_a_grid(failed: FailedRequest) -> Remedy | None:

@@ -328,7 +328,7 @@ ROWS = (
         regex(
             r"\b(?P<what>\w{1,40})\s*=\s*(?:(?P=what)|[\w.\[\]]{1,40}|\w{1,40} ?\([\w., ]{1,60}\))\s?"
             r"\.astype ?\(\s*['\"]?(?:np\.|tf\.)?(?P<dtype>float\w{0,4})"
-            r"|\b(?P<scaled>(?:[xX]|images?|imgs?|data|train|test)\w{0,20})\s*(?:/=?)\s*255"
+            r"|(?<!append\()\b(?P<scaled>(?:[xX]|images?|imgs?|data|train|test)\w{0,20})\s*(?:/=?)\s*255"
         ),
         ("astype", "255"),
         (Agreement.LINE, Agreement.RAM),
@@ -352,6 +352,32 @@ ROWS = (
             "train_tensors = paths_to_tensor(train_files).astype('float32')/255",
         ),
         ("y = y.astype('int32')", "gray = 255 - x"),
+    ),
+    TensorFlowIdiom(
+        "samples-as-floats",
+        regex(
+            r"\.append\(\s*(?:\w{1,40}\()?(?P<what>[a-z]\w{0,30}) ?(?:/ ?(?:255|127\.5)\b"
+            r"|\.astype\(\s*['\"]?(?:np\.)?float)"
+        ),
+        (".append(",),
+        (Agreement.LINE, Agreement.RAM),
+        "the line keeps each sample as floating-point numbers{at}: of uint8 pixels a division makes float64,"
+        " eight times their bytes, and an array of the list is all of them once more",
+        (
+            CodeChange(
+                "narrow-array",
+                "keep samples as they were read (uint8), and convert one batch at a time",
+                "ds = ds.map(lambda x, y: (tf.cast(x, tf.float32) / 255, y))",
+                "x = tf.cast(x_, tf.float32) / 255.   # in the graph",
+            ),
+            CodeChange(
+                "map-the-file",
+                "or keep names of files alone, and read the images of one batch at a time",
+                "ds = tf.data.Dataset.from_tensor_slices((paths, labels)).map(load).batch(32)",
+            ),
+        ),
+        ("images.append(img / 255.0)", "X.append(np.array(image/255))", "x.append(img.astype('float32'))"),
+        ("images.append(img)", "names.append(path / '255')", "y.append(label / 10)"),
     ),
     TensorFlowIdiom(
         "worker-processes",
