@@ -12,6 +12,19 @@ from tfmemlens import findings, pipeline
 from tfmemlens.model.report import Report
 
 LAYOUT = "450.00MiB from net/conv_1/BiasAdd-0-1-TransposeNCHWToNHWC-LayoutOptimizer"
+EAGER_CALL = """model = keras.Model(i, x)
+Traceback (most recent call last):
+  File "score.py", line 9, in <module>
+    y = model(x, {})
+tensorflow.python.framework.errors_impl.ResourceExhaustedError: Exception encountered when calling\
+ Activation.call().
+
+{{{{function_node __wrapped__Sigmoid_device_/job:localhost/replica:0/task:0/device:GPU:0}}}} failed to\
+ allocate memory [Op:Sigmoid] name:\x20
+
+Arguments received by Activation.call():
+  • inputs=tf.Tensor(shape=(16, 32, 32, 1344), dtype=float32)
+"""
 CLIPPED = """table = tf.keras.layers.Embedding(300_000, 64)
 g = tape.gradient(loss, vs)
 Traceback (most recent call last):
@@ -322,6 +335,10 @@ CASES: dict[str, tuple[str, str]] = {
     "experts-and-capacity": (
         "num_experts = 16\ncapacity = 2 * tokens // num_experts\n" + oom("3072,16,768", "moe/router/mul"),
         "num_experts = 16\ncapacity = 2 * tokens // num_experts\n" + oom("3072,12,768", "moe/router/mul"),
+    ),
+    "eager-forward": (
+        EAGER_CALL.format("training=False"),
+        EAGER_CALL.format("training=True"),
     ),
     "gradient-made-dense": (CLIPPED.format("tf.convert_to_tensor(x)"), CLIPPED.format("x")),
     "table-rebuilt-each-step": (

@@ -511,6 +511,7 @@ TABLE: dict[str, Applicability] = {
     ),
     # Of what lines of TensorFlow programs make.
     "keep-the-slices": _TENSORFLOW_CODE,
+    "compile-the-forward": _TENSORFLOW_CODE,
     "stay-sparse-column": _TENSORFLOW_CODE,
     "stay-sparse-layer": _TENSORFLOW_CODE,
     "resize-in-pipeline": _TENSORFLOW_CODE,

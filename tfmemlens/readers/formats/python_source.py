@@ -65,9 +65,10 @@ def read(opened: Opened, hints: Hints = Hints()) -> Capture:
 
 
 def _in_a_comment(incident: Incident) -> bool:
-    """Whether its message stands in a comment, with a size."""
+    """Whether its message stands in a comment, with a size or a shape."""
     line = incident.request.line
-    return bool(line and incident.request.size and _COMMENT.match(line.text))
+    stated = incident.request.size or incident.request.shape
+    return bool(line and stated and _COMMENT.match(line.text))
 
 
 def _lines(opened: Opened) -> tuple[Line, ...]:

@@ -109,6 +109,7 @@ PHRASES = (
             "bfc_allocator",
             "bfcallocator",
             "bad_alloc",
+            "instance type with more memory",
             "memoryerror",
             "memory limit",
             "low on resource: memory",

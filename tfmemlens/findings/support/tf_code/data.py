@@ -356,7 +356,7 @@ ROWS = (
     TensorFlowIdiom(
         "samples-as-floats",
         regex(
-            r"\.append\(\s*(?:\w{1,40}\()?(?P<what>[a-z]\w{0,30}) ?(?:/ ?(?:255|127\.5)\b"
+            r"\.append\(\s*(?:[\w.]{1,40}\()?(?P<what>[a-z]\w{0,30}) ?(?:/ ?(?:255|127\.5)\b"
             r"|\.astype\(\s*['\"]?(?:np\.)?float)"
         ),
         (".append(",),
