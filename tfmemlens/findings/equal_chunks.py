@@ -539,9 +539,10 @@ def _of_elements(keeps: str) -> Iterator[Remedy]:
     """What lets a pipeline keep less; of a cache first the file."""
     if keeps.startswith("cache"):
         yield Remedy(
-            "cache to a file, or cache what is small: the bytes before they are decoded, or uint8 before they"
-            " are converted",
-            "ds = ds.cache('/local/cache')   # or: read.cache().map(decode)",
+            "leave cache() out, or cache what is small: before elements are decoded, converted to floats or"
+            " cut into windows that overlap; or cache to a file, one of its own for training and for"
+            " validation",
+            "ds = read.cache().map(decode)   # or: ds.cache(f'/local/cache_{split}')",
             slug="cache-to-file",
         )
         return

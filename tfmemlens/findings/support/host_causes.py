@@ -261,7 +261,7 @@ _ROOM_TO_READ = Remedy(
 )
 
 
-def _of_ray(case: Case) -> Iterator[Grower]:
+def of_ray(case: Case) -> Iterator[Grower]:
     """The worker that Ray lists first, with most RAM, where it killed for the node's."""
     line = case.capture.surroundings.shows("a worker's RAM")
     match = _RAYS.match(line.text) if line else None
@@ -270,12 +270,12 @@ def _of_ray(case: Case) -> Iterator[Grower]:
             f"`{match['name']}`, which holds {match['much']} GB of it ({line.place}): Ray kills what it"
             " scheduled last, and what other workers report afterwards follows from that",
             line,
-            (_WATCH_THE_WORKER, BOUND_THE_SAVE, _ELSEWHERE),
+            (WATCH_THE_WORKER, BOUND_THE_SAVE, _ELSEWHERE),
         )
 
 
-_RAYS = regex(r"\A\s*\d{1,8}\s+(?P<much>\d{1,5}\.\d{1,3})\s+(?P<name>ray::\S{1,80})")
-_WATCH_THE_WORKER = Remedy(
+_RAYS = regex(r"\A\s*\d{1,8}\s+(?P<much>\d{1,5}\.\d{1,3})(?:GiB)?\s+(?P<name>ray::\S{1,80})")
+WATCH_THE_WORKER = Remedy(
     "print the RAM of this worker at each step, before and after a save and a transfer of weights: where it"
     " rises from step to step, something keeps host copies; where it jumps, two copies are there at once:"
     " let one end before the next begins",
@@ -377,7 +377,7 @@ def _of_new_shapes(case: Case) -> Iterator[Grower]:
 _GROWS = ("growing with a size", "kept in words", "again at each epoch")
 _CAUSES: tuple[Callable[[Case], Iterator[Grower]], ...] = (
     _of_new_shapes,
-    _of_ray,
+    of_ray,
     _transformed,
     _predicted,
     _unended,

@@ -133,7 +133,7 @@ SHUFFLE_NAMES = Remedy(
 WITHOUT_CACHE = Remedy(
     "leave cache() out, or let it write to a file, or cache what is small: the bytes before they are decoded;"
     " in memory it keeps every element as it is there, and grows through the first epoch",
-    "ds = ds.cache('/local/cache')   # or: read.cache().map(decode); a part: ds.take(n).cache()",
+    "ds = read.cache().map(decode)   # or, a file for each data set: ds.cache('/local/train')",
     slug="cache-to-file",
 )
 SMALLER_REPLAY = Remedy(

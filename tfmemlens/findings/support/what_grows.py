@@ -10,6 +10,7 @@ from tfmemlens.findings.support import code_snippets
 from tfmemlens.findings.support.brace_code import again_and_again
 from tfmemlens.findings.support.contrasted import first_of
 from tfmemlens.findings.support.grower import Grower
+from tfmemlens.findings.support.host_causes import WATCH_THE_WORKER, of_ray
 from tfmemlens.findings.support.kept_code import kept
 from tfmemlens.findings.support.made_and_run import makes_and_runs
 from tfmemlens.findings.support.program_lines import code_lines
@@ -86,6 +87,12 @@ _SELDOM = Remedy(
 )
 
 
+_LESS_OF_RAY = Remedy(
+    "let this process hold less by its own settings (of RLlib its replay buffer and batch, of a loader what"
+    " it reads whole), and let fewer of its kind run at once",
+    "config['replay_buffer_size'] //= 4; config['num_workers'] //= 2   # other releases, other names",
+    slug="smaller-replay",
+)
 _DELEGATE = regex(r"TfLiteGpuDelegate|\bGpuDelegate|\bGPU delegate\b|\bModifyGraphWithDelegate\b")
 _OTHER_DELEGATE = Remedy(
     "try a newer TensorFlow Lite, and the delegate's other interface (OpenGL instead of OpenCL): where one of"
@@ -119,6 +126,9 @@ def grower(case: Case) -> Grower | None:
     """The most particular that the text names; None where it names none."""
     if framework_of(case) != TENSORFLOW or situation(case).program:
         return None
+    if held := next(of_ray(case), None):
+        what = held.what.partition(": Ray kills")[0] + ", by Ray's own list of the node's processes"
+        return Grower(what, held.line, (_LESS_OF_RAY, WATCH_THE_WORKER))
     return next(again_and_again(case), None) or first_of(case, _growers(case))
 
 

@@ -283,6 +283,7 @@ KILLED = LineRule(
     r"|\bExited \(137\)|\*\*\* \[[^\]\n]{1,120}\] Error 137\b|(?<![\w.])rc[ =:]{1,2}(?:137|-9)\b"
     r"|(?:tried |\A\W*)to allocate more memory than is available|crashed after using all available RAM"
     r"|\buse an instance type with more memory\b"
+    r"|\bRayOutOfMemoryError: More than \d{1,3}% of the memory\b"
     r"|low on resource: memory\b|exceeded (?:job |step )?memory limit"
     r"|[Mm]emory limit of \S+(?: \S+)? exceeded|gone over memory limit of"
     r"|TERM_MEMLIMIT|job killed: (?:v?mem|pmem)\b|killed by YARN for exceeding memory|running low on memory\."
@@ -347,6 +348,7 @@ KILLED = LineRule(
     "PBS: job killed: mem 10485760kb exceeded limit 8388608kb",
     "Error from slot1@node: Job has gone over memory limit of 2048 megabytes. Peak usage: 2102 megabytes.",
     "Container killed by YARN for exceeding memory limits. 5.5 GB of 5.5 GB physical memory used.",
+    "RayOutOfMemoryError: More than 95% of the memory on node n1 is used (30.47 / 31.3 GB).",
     "ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.",
     "Memory limit of 512 MiB exceeded with 527 MiB used.",
     "Memory limit of 2048M exceeded with 2126M used.",
@@ -367,6 +369,7 @@ KILLED = LineRule(
         "more memory than is available",
         "all available ram",
         "instance type with more memory",
+        "rayoutofmemoryerror: more",
         *WORDS_OF_A_SESSION,
         "memory limit",
         "memlimit",

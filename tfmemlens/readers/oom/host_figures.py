@@ -38,6 +38,11 @@ RULES = {
         " exceeds the memory usage threshold of 0.95.",
         needs="was running was",
     ),
+    "Ray's monitor": LineRule(
+        r"of the memory on node \S{1,120} is used \((?P<used>[\d.]+) / (?P<total>[\d.]+) (?P<unit>GB)\)",
+        "RayOutOfMemoryError: More than 95% of the memory on node n1 is used (30.47 / 31.3 GB).",
+        needs="of the memory on node",
+    ),
     "free": LineRule(
         r"\A\s*Mem: +(?P<total>[\d.]+[KMGT]i?) +(?P<used>[\d.]+[KMGT]i?)\s",
         "Mem:           15Gi        14Gi       183Mi       1.0Mi       712Mi       402Mi",

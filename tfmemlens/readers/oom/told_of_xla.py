@@ -150,8 +150,9 @@ NO_MARKS = LineRule(
 )
 """Nothing ends a step of PyTorch/XLA, as the text says."""
 RAYS_WORKER = LineRule(
-    r"\A\s*\d{1,8}\s+\d{1,5}\.\d{1,3}\s+ray::\S",
+    r"\A\s*\d{1,8}\s+\d{1,5}\.\d{1,3}(?:GiB)?\s+ray::\S",
     "8812\t371.40\tray::TrainWorker.run",
+    "11474\t26.28GiB\tray::MARWIL",
     needs="ray::",
 )
 """A row of what Ray lists of a node's processes, the largest first."""

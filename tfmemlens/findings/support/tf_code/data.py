@@ -223,7 +223,7 @@ ROWS = (
                 "cache-to-file",
                 "cache to a file, or cache what is small: the bytes before they are decoded, or uint8 before"
                 " they are converted; always before repeat(), behind which it never ends",
-                "ds = ds.cache('/local/cache')   # or: read.cache().map(decode)",
+                "ds = read.cache().map(decode)   # or, a file for each data set: ds.cache('/local/train')",
             ),
         ),
         ("ds = ds.map(decode).cache().shuffle(4096).batch(64)", "  ds = ds.cache()"),
