@@ -46,11 +46,11 @@ def settings(**values: str) -> dict[str, Any]:
     "call, batch, values, because, explains",
     [
         ("evaluate", 64, {"batch_size": "16"}, "whose batch is 64, in training 16", 750),
-        ("evaluate", 16, {"batch_size": "16"}, "whose batch is not the training's", None),
+        ("evaluate", 16, {"batch_size": "16"}, "whose batch can be set by itself", None),
         ("evaluate", 17, {"batch_size": "16"}, "whose batch is 17, in training 16", 59),
-        ("evaluate", 64, {"batch_size": "0"}, "whose batch is not the training's", None),
-        ("evaluate", 64, {}, "whose batch is not the training's", None),
-        ("evaluate", None, {"batch_size": "16"}, "whose batch is not the training's", None),
+        ("evaluate", 64, {"batch_size": "0"}, "whose batch can be set by itself", None),
+        ("evaluate", 64, {}, "whose batch can be set by itself", None),
+        ("evaluate", None, {"batch_size": "16"}, "whose batch can be set by itself", None),
         (
             "evaluate",
             64,
@@ -58,7 +58,7 @@ def settings(**values: str) -> dict[str, Any]:
             "whose batch is 32, in training 16",
             500,
         ),
-        ("predict", 64, {"batch_size": "16"}, "whose batch is not the training's", None),
+        ("predict", 64, {"batch_size": "16"}, "whose batch can be set by itself", None),
         ("predict", 64, {"batch_size": "16", "validation_batch_size": "32"}, "not the training's", None),
     ],
 )

@@ -339,7 +339,16 @@ def _remedies(
     if situation(case).tool:
         yield remedies.LIGHTER_MODEL
         return
-    if what is Weight.DENSE and inputs > units and (flattened(inputs) or inputs >= _FLATTENED):
+    if what is Weight.DENSE and _is_no_map(inputs):
+        yield Remedy(
+            f"give it fewer features of a sample, now {inputs:,}: choose the columns that tell most, project or"
+            " hash them to some thousands before the layer, or look rows of a table up by their indices",
+            None,
+            times * need,
+            Certainty.BOUND,
+            slug="fewer-columns",
+        )
+    elif what is Weight.DENSE and inputs > units and (flattened(inputs) or inputs >= _FLATTENED):
         yield Remedy(
             "pool before the layer: global average pooling leaves only the channels as inputs",
             code_snippets.pooled(code_snippets.of_functions(case.api)),
@@ -370,6 +379,20 @@ def _remedies(
 
 _OUTPUTS = 4
 """So many times as many outputs as inputs has a layer that gives what the data have: words, genes."""
+
+
+def _is_no_map(inputs: int) -> bool:
+    """Whether so many inputs are no height x width x channels: a factor of it is larger than any of them."""
+    rest, factor = inputs, 2
+    while factor <= _LARGEST_SIDE and rest > 1:
+        if rest % factor:
+            factor += 1
+        else:
+            rest //= factor
+    return rest > _LARGEST_SIDE
+
+
+_LARGEST_SIDE = 8192
 
 
 def _in_summary(case: Case, inputs: int, units: int) -> tuple[str, str, int, Line] | None:

@@ -250,7 +250,7 @@ def _because(case: Case, phase: str, request: Request, larger: tuple[int, int] |
             else at
         )
     if not larger:
-        return f"{failed} in {phase}, whose batch is not the training's"
+        return f"{failed} in {phase}, whose batch can be set by itself"
     fit = fit_call(case.capture.surroundings)
     line = fit.validation_line if fit and phase == EVALUATION else None
     stated = f" (`{fit.validation}`, {line.place})" if fit and line else ""

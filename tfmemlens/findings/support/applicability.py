@@ -606,6 +606,7 @@ TABLE: dict[str, Applicability] = {
     "fewer-texts": _TENSORFLOW_CODE,
     "narrower-layer": _ANYWHERE,
     "pool-first": _TENSORFLOW_CODE,
+    "fewer-columns": _ANYWHERE,
     "smaller-map": _ANYWHERE,
     "shard-arguments": _ANYWHERE,
     "shard-the-batch": Applicability(_OF_JAX),
