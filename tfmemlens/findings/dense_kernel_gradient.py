@@ -341,12 +341,12 @@ def _remedies(
         return
     if what is Weight.DENSE and _is_no_map(inputs):
         yield Remedy(
-            f"give it fewer features of a sample, now {inputs:,}: choose the columns that tell most, project or"
-            " hash them to some thousands before the layer, or look rows of a table up by their indices",
+            f"give it fewer features of a sample, now {inputs:,}: choose the columns that tell most, project"
+            " or hash them to some thousands before the layer, or look rows of a table up by their indices",
             None,
             times * need,
             Certainty.BOUND,
-            slug="fewer-columns",
+            slug="fewer-features",
         )
     elif what is Weight.DENSE and inputs > units and (flattened(inputs) or inputs >= _FLATTENED):
         yield Remedy(

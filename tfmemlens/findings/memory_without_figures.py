@@ -22,6 +22,15 @@ _MISSING = regex(r"Requested:? (\d+)(?: bytes)?, available:? (\d+)(?: bytes)?, m
 _TEXTURES = regex(r"High memory usage in GPU: ([\d.]+) MB")
 _BROWSER, _GUESSED = "(WebGL)", "could not compile a shader"
 _HELP = {
+    "OpenCL refused one buffer": (
+        Remedy(
+            "compare what it holds as one buffer (rows x features, a byte for each bin) with the largest"
+            " single buffer of the device, which is often a quarter of its memory: fewer rows or features at"
+            " a time, or a build for CUDA, which has no such limit",
+            "clinfo | grep -i 'max memory allocation'   # LightGBM: device_type='cuda'",
+            slug="split-buffer",
+        ),
+    ),
     "TensorFlow Lite Micro": (
         Remedy(
             "or use a smaller model: 8-bit weights and activations, fewer channels, a smaller input",

@@ -20,7 +20,7 @@ _FOR_MEMORY = regex(
     r"(?i:(?<!perhaps )out.of.me|oom[-_ ]?kill|memory (?:limit|quota|budget|pressure|used)|due to memory"
     r"|more memory than|available ram|low on (?:memory|resource: memory)"
     r"|over memory|exceeding memory|memlimit|badness|killed: v?p?mem)"
-    r"|0xC0000017|1073741801|instance type with more memory"
+    r"|0xC0000017|1073741801|instance type with more memory|RayOutOfMemoryError"
     rf"|{SESSION_ENDED}"
 )
 """`Perhaps out of memory?` is what gunicorn adds to every worker that it ended with SIGKILL."""

@@ -16,7 +16,7 @@ _KILLED = regex(
     r"|low on resource: memory|\b137\b|signal 9\b|(?:status|code) (?:-9|247)\b|exitcode *[:=] *-9\b"
     r"|task \d+: Out Of Memory"
     r"|DataLoader worker \(pid|than is available|all available RAM|0xC0000017|1073741801"
-    r"|instance type with more memory"
+    r"|instance type with more memory|RayOutOfMemoryError"
     rf"|{SHELLS_LINE}|{SESSION_ENDED}",
     re.MULTILINE,
 )

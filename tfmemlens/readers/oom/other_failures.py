@@ -253,6 +253,11 @@ WITHOUT_FIGURES = {
         "clEnqueueNDRangeKernel failed: CL_OUT_OF_RESOURCES",
         needs=("clcreate", "cl_"),
     ),
+    "OpenCL refused one buffer of another library (LightGBM's GPU learner, or others)": LineRule(
+        r"\A\s*(?:what\(\): +)?Memory Object Allocation Failure\s*\Z",
+        "  what():  Memory Object Allocation Failure",
+        needs=("Memory Object", "memory object"),
+    ),
     "TensorFlow Serving has no room to load a model: the models would exceed the RAM it counts on": LineRule(
         r"Insufficient resources to load servable|[Ss]ervable:? \{.*RESOURCE_EXHAUSTED",
         "Servable {name: ranker version: 12} cannot be loaded: RESOURCE_EXHAUSTED: Insufficient resources to"
