@@ -6,7 +6,8 @@ op to the next, copies it once more. No batch makes it smaller.
 When it fires: the op that failed makes an iterator or receives a tensor, and a tensor of just the request's
 size is held already, or one chunk that BFC may have given for such a tensor. Or a constant that the program
 recorded, or an array that a call took whole by the copy that it counted (`fit`), or else one that a line of
-the code gives whole, fits the one block that holds a quarter or more of what is in use. Or next to nothing
+the code gives whole, fits the one block that holds a quarter or more of what is in use. Or a few blocks hold
+a thousand pictures and more, each of a size that the text states, to the byte. Or next to nothing
 failed while an iterator was made, blocks of a fifth each are most of what is in use, and one line alone gives
 a data set whole arrays.
 What to do: build the data set on the host, or feed it from a generator or from files.
@@ -20,6 +21,7 @@ from tfmemlens.findings.support.given_whole import GivenWhole, held_whole, of_by
 from tfmemlens.findings.support.many_alike import size_classes
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.remedies import batch_of
+from tfmemlens.findings.support.resident_samples import resident_samples
 from tfmemlens.findings.support.rows import (
     alike,
     all_in_use,
@@ -57,6 +59,7 @@ _OF_THE_BATCH = ("smaller-batch", "in-pieces", "gradient-accumulation", "in-bloc
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in requests(case):
         found = _copied(case, index, moment, request) or _held(case, index, moment, request)
+        found = found or _of_pictures(case, index, moment, request)
         found = found or beside_an_iterator(case, index, moment, request)
         if found:
             yield found
@@ -116,6 +119,39 @@ def _held(case: Case, index: int, moment: Moment, request: Request) -> Finding |
         remedies=(_REMEDY, _in_batches(case, moment, given)),
         moment=index,
         rules_out=_OF_THE_BATCH,
+    )
+
+
+def _of_pictures(case: Case, index: int, moment: Moment, request: Request) -> Finding | None:
+    """Blocks that hold thousands of pictures of the size that the text states, whatever failed."""
+    if attributed(moment) or on_host(moment):
+        return None
+    found = resident_samples(case.capture.surroundings, moment)
+    if not found:
+        return None
+    held = sum(each.blocks * each.size_bytes for each in found)
+    blocks = " and ".join(
+        f"{each.blocks} x {human(each.size_bytes)}, just {each.many:,} pictures of"
+        f" {' x '.join(map(str, each.shape))} {each.dtype} each"
+        for each in found[:2]
+    )
+    what = (
+        f"whole sets of pictures lie on the device: {blocks} ({percent(held, all_in_use(moment))} of what is"
+        " in use), whatever the batch"
+    )
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=what,
+        because=what,
+        explains=held,
+        basis=Basis.MEASURED,
+        evidence=(
+            Evidence("the size of a picture", found[0].line),
+            Evidence(f"requested: {tensor_text(moment)}", request.failed.line),
+        ),
+        remedies=(_REMEDY, _in_batches(case, moment)),
+        moment=index,
+        rules_out=(*_OF_THE_BATCH, "smaller-input", "lower-constant"),
     )
 
 
