@@ -25,7 +25,7 @@ _SIDE = regex(
     r"(?i)(?:im(?:g|age)|input|crop|tile|patch|target)_?(?:size|side|dim|shape|res)\w{0,4}\Z|\Asize\Z"
 )
 _CHANNELS, _ITEM_BYTES = (3, 1, 4), ((4, "float32"), (8, "float64"), (1, "uint8"))
-_LEAST_SIDE, _LEAST_SAMPLES, _MOST_BLOCKS = 16, 1000, 4
+_LEAST_SIDE, _LEAST_SAMPLES, _MOST_BLOCKS, _LEAST_ODD = 16, 1000, 4, 5000
 _LARGE, _ALL = 0.05, 0.2
 """Of what is in use: each of the blocks, and all of them together."""
 
@@ -65,9 +65,13 @@ def resident_samples(told: Surroundings, moment: Moment) -> list[Samples]:
 
 
 def _is_of_samples(size_bytes: int, one: int) -> bool:
-    """Whether it is a whole number of samples, and a thousand or more; powers of two tell nothing."""
+    """Whether it is a whole number of samples, and a thousand or more; a size of small factors, such as those
+    of a network's maps (224 x 224 x 192), tells nothing.
+    """
     count = size_bytes // one
-    return count >= _LEAST_SAMPLES and round_up(count * one) == size_bytes and bool(one & (one - 1))
+    whole = count * one
+    odd = whole // (whole & -whole) if whole else 0
+    return count >= _LEAST_SAMPLES and round_up(whole) == size_bytes and odd >= _LEAST_ODD
 
 
 def _pictures(told: Surroundings) -> Iterator[tuple[int, int, Line]]:
