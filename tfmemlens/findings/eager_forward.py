@@ -14,18 +14,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings.outputs_by_size import outputs_alike
 from tfmemlens.findings.support.kept import is_eager, under_a_tape
 from tfmemlens.findings.support.program_lines import code_lines
-from tfmemlens.findings.support.rows import requests
+from tfmemlens.findings.support.rows import all_in_use, requests
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
 from tfmemlens.knowledge.stack_frames import user_frame
 from tfmemlens.model.case import Case, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.incident import Frame
 from tfmemlens.patterns import regex
+from tfmemlens.units import human
 
 BASIS = Basis.NAME
-EXPLAINS = "no bytes: how many layers ran before is not told"
+EXPLAINS = "what is in use, where half of it has outputs' sizes; else blocks of such sizes"
 
 _CALL = regex(
     r"(?<![\w.])(?P<model>(?:self\.)?[a-z]\w{0,30})\((?P<given>[^()]{1,60}),\s*training\s*=\s*False\s*\)"
@@ -34,13 +36,13 @@ _BUILT = regex(
     r"\b(?:Functional|Model)\(\s*(?:inputs?\s*=|\w{1,20}\s*,|\[)|\bSequential\(|\bapplications\b|\bload_model\("
     r"|\binclude_top\s*="
 )
-_KERAS_3 = (2, 16)
+_KERAS_3, _HALF = (2, 16), 0.5
 
 
 def check(case: Case) -> Iterator[Finding]:
     if framework_of(case) != TENSORFLOW or case.api.oldest < _KERAS_3:
         return
-    for index, _, request in list(requests(case))[:1]:
+    for index, moment, request in list(requests(case))[:1]:
         failed = request.failed
         frame = _call(request)
         if frame is None or not is_eager(request) or failed.creating or failed.updating:
@@ -55,10 +57,16 @@ def check(case: Case) -> Iterator[Finding]:
             " 3 keeps what each of its layers makes until the call ends, and a compiled call two or three of"
             " them"
         )
+        kept = outputs_alike(moment, request)
+        held = sum(row.total_bytes for row in kept)
+        if held:
+            what += f"; {sum(row.count for row in kept)} blocks of outputs' sizes are in use, {human(held)}"
         yield Finding(
             severity=Severity.CAUSE,
             headline=what,
             because=what,
+            explains=all_in_use(moment) if held >= _HALF * all_in_use(moment) else held or None,
+            basis=Basis.SHAPE if held else None,
             evidence=(Evidence("the call", failed.line),),
             remedies=(
                 Remedy(

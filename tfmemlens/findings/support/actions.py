@@ -187,7 +187,8 @@ def _same_results_first(
 _SHRINKING = ("smaller-batch", "lower-constant", "lower-setting", "smaller-input", "shorter-sequences")
 _SAME_RESULTS = frozenset(
     """
-    clear-session clip-per-variable compile-once data-on-the-host data-out-of-the-graph distances-by-product
+    clear-session clip-per-variable compile-once compile-the-forward data-on-the-host
+    data-out-of-the-graph distances-by-product
     drop-models drop-references drop-results evaluation-in-batches finalize-graph hessian-products in-batches
     integer-ids integer-labels join-once keep-numbers keep-off-the-device keep-the-slices load-once
     look-up-by-index make-once matrix-product no-jacobian no-kept-tape no-persistent-tape one-function
