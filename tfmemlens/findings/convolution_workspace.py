@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from tfmemlens.findings import processes_on_one_device
 from tfmemlens.findings.support import code_snippets, exla, library_start, part_for_jax, remedies
-from tfmemlens.findings.support.board import JETSON, board
+from tfmemlens.findings.support.board import JETSON, board, what_helps
 from tfmemlens.findings.support.contrasted import ONE_EACH, ended_by
 from tfmemlens.findings.support.jax_told import OFF_THE_GPU
 from tfmemlens.findings.support.libraries import did_not_start, library_of, of_handle
@@ -316,16 +316,22 @@ def _without_library(case: Case, moment: Moment, index: int) -> Finding:
     """XLA has no cuDNN at all: as a rule a version that does not match, seldom a full device."""
     assert moment.request
     what = "XLA could start no cuDNN: its version does not match, or the device had no memory left for it"
+    shared = board(case)
+    if shared:
+        what += f"; CPU and GPU of this board, {shared[0]}, share its RAM, which other programs may hold"
+    of_jax = framework_of(case) == JAX
+    built = "jaxlib" if of_jax else framework_name(case)
     return Finding(
         severity=Severity.CAUSE,
         headline=what,
         because=what,
         evidence=(Evidence("the message", moment.request.failed.line),),
         remedies=(
+            *(what_helps(shared[0])[:1] if shared else ()),
             Remedy(
-                "see whether cuDNN and CUDA are those that this jaxlib was built with, and run something"
+                f"see whether cuDNN and CUDA are those that this {built} was built with, and run something"
                 " small: where that fails, too, the versions are the cause",
-                "pip list | grep -i -E 'jax|nvidia|cudnn'",
+                f"pip list | grep -i -E '{'jax' if of_jax else 'tensorflow'}|nvidia|cudnn'",
                 slug="matching-driver",
             ),
             Remedy("see whether another process holds the device", "nvidia-smi", slug="see-device-users"),

@@ -744,7 +744,7 @@ _WORDS = Words(
     "C++ API",
     "NewSession(", "SessionOptions", "ession->", "ession_->",
     "TF_Session", "TF_NewS", "TF_LoadS", "ibtensorflow", "Spring", "ai.djl", "DJL", "Deep Java",
-    "WSL", "microsoft-standard", "Tegra", "tegra", "Jetson", "jetson", "JETSON",
+    "WSL", "microsoft-standard", "Tegra", "tegra", "Jetson", "jetson", "JETSON", "NvMap",
     "name: Orin", "name: Xavier",
     " nano", " Nano", "aspb", "RPi", "HIP_", "hip", "MIOpen", "ROCm", "rocm", "DML:", "DmlAlloc",
     "FORCE_UNI", "remat", "Remat", "REMAT", "_CHECKPOINTING", "recompute", "checkpoint", "ccum", "every_k",
