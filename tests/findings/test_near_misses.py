@@ -323,6 +323,10 @@ CASES: dict[str, tuple[str, str]] = {
         "num_experts = 16\ncapacity = 2 * tokens // num_experts\n" + oom("3072,16,768", "moe/router/mul"),
         "num_experts = 16\ncapacity = 2 * tokens // num_experts\n" + oom("3072,12,768", "moe/router/mul"),
     ),
+    "large-on-the-way": (
+        'm = tf.einsum("nkc,nkf->nkcf", a, b)\ns = tf.reduce_sum(m, 1)\n' + oom("256,64,32,64", "einsum/Mul"),
+        'm = tf.einsum("nkc,nkf->nkcf", a, b)\ns = tf.reduce_max(m, 1)\n' + oom("256,64,32,64", "einsum/Mul"),
+    ),
     "gradient-made-dense": (CLIPPED.format("tf.convert_to_tensor(x)"), CLIPPED.format("x")),
     "table-rebuilt-each-step": (
         "table = tf.concat((tf.zeros([1, 96]), table[1:, :]), 0)\n" + oom("330001,96", "g/slice_grad/Pad"),

@@ -194,6 +194,7 @@ _SAME_RESULTS = frozenset(
     one-product ops-once outside-the-tape pass-as-argument penalty-on-rows plain-tapes
     project-before-gather sparse-labels
     sparse-labels-alone sparse-product sparse-updates stay-sparse stop-recording sum-as-you-go
+    sum-in-the-product
     tape-inside-loop tape-per-part
     """.split()
 )
@@ -223,7 +224,10 @@ _CONTRADICTED = "the message begins with"
 _RAISED = "raise `"
 """How it begins where a constant is far too small: no batch is at fault."""
 _NAMED = regex(r"`(?:[^`]{0,80}\.)?(\w{1,60})`")
-_MAKE_NONE = ("look-up-by-index", "matrix-product", "sparse-labels-alone", "integer-ids")
+_MAKE_NONE = (
+    *("look-up-by-index", "matrix-product", "sparse-labels-alone", "integer-ids"),
+    *("sum-in-the-product", "the-shorter-side", "look-up-first"),
+)
 """What leaves nothing of the tensor, or makes the same numbers without it."""
 
 

@@ -511,6 +511,9 @@ TABLE: dict[str, Applicability] = {
     ),
     # Of what lines of TensorFlow programs make.
     "keep-the-slices": _TENSORFLOW_CODE,
+    "sum-in-the-product": _TENSORFLOW_CODE,
+    "the-shorter-side": _TENSORFLOW_CODE,
+    "look-up-first": _TENSORFLOW_CODE,
     "stay-sparse-column": _TENSORFLOW_CODE,
     "stay-sparse-layer": _TENSORFLOW_CODE,
     "resize-in-pipeline": _TENSORFLOW_CODE,
