@@ -158,3 +158,79 @@ towers = Towers()
 def test_a_table_before_its_lookup(whole: str, looked: str, rows: int, code: str | None) -> None:
     text = TABLE.format(whole=whole, looked=looked)
     assert code_of(text + oom(f"{rows},96", "towers/Mul")) == code
+
+
+REPEATED = """import tensorflow as tf
+SLATE = 12
+BATCH = 64
+class Ranker(tf.keras.Model):
+    def score(self, img, ad):
+        z = {net}
+        return self.head(tf.concat([z, self.ads(ad)], -1))
+    def step(self, images, ads):
+        many = {repeat}
+        return self.score(many, ads)
+{more}
+"""
+ALONE = "self.picture_encoder(img)"
+BY_REPEAT = "tf.repeat(images, SLATE, axis=0)"
+
+
+@pytest.mark.parametrize(
+    ("net", "repeat", "more", "code"),
+    [
+        (ALONE, BY_REPEAT, "", "s = tf.repeat(self.picture_encoder(images), SLATE, axis=0)"),
+        (
+            ALONE,
+            "tf.repeat(images, self.slate, axis=0)",
+            "model = Ranker(slate=12)",
+            "s = tf.repeat(self.picture_encoder(images), self.slate, axis=0)",
+        ),
+        (
+            ALONE,
+            "tf.reshape(tf.tile(images[:, None], [1, SLATE, 1, 1, 1]), [-1, 48, 48, 3])",
+            "",
+            "s = self.picture_encoder(images)   # tile this, instead of images",
+        ),
+        ("self.picture_encoder([img, ad])", BY_REPEAT, "", None),  # it reads what differs as well
+        (ALONE, BY_REPEAT, "layer = tf.keras.layers.Dropout(0.3)", None),  # each copy has a mask of its own
+        ("tf.image.resize(img, [24, 24])", BY_REPEAT, "", None),  # no network
+        (ALONE, "tf.repeat(images, SLATE, axis=1)", "", None),
+        (ALONE, "tf.repeat(images, 5, axis=0)", "", None),  # another number of rows
+    ],
+)
+def test_rows_are_repeated_before_a_network(net: str, repeat: str, more: str, code: str | None) -> None:
+    program = REPEATED.format(net=net, repeat=repeat, more=more)
+    assert code_of(program + oom("768,24,24,32", "picture_encoder/conv2d/Conv2D")) == code
+
+
+MAPS = """import tensorflow as tf
+def head(feats, size):
+    full = {full}
+    x = tf.concat(full, axis={axis})
+    {between}
+    x = tf.layers.conv2d(x, 16, {kernel}, name="fuse")
+    return x
+"""
+RESIZED = "[tf.image.resize_bilinear(f, [size, size]) for f in feats]"
+REDUCED = "x = tf.add_n([resize(tf.layers.conv2d(f, 16, 1)) for f in maps])   # then bias, activation"
+
+
+@pytest.mark.parametrize(
+    ("full", "axis", "between", "kernel", "code"),
+    [
+        (RESIZED, "-1", "", "1", REDUCED),
+        (RESIZED, "3", "", "[1, 1]", REDUCED),
+        ("[fine, tf.image.resize(a, s), tf.image.resize(b, s)]", "-1", "", "1", REDUCED),
+        (RESIZED, "-1", "", "3", None),
+        (RESIZED, "-1", "x = tf.nn.relu(x)", "1", None),
+        (RESIZED, "0", "", "1", None),
+        ("[f * gate for f in feats]", "-1", "", "1", None),
+        ("[fine, tf.image.resize(a, s)]", "-1", "", "1", None),  # as a decoder's skip connection
+    ],
+)
+def test_maps_are_joined_before_they_are_reduced(
+    full: str, axis: str, between: str, kernel: str, code: str | None
+) -> None:
+    program = MAPS.format(full=full, axis=axis, between=between, kernel=kernel)
+    assert code_of(program + oom("2,256,256,480", "head/concat")) == code

@@ -2,12 +2,15 @@
 
 What it means: a product keeps an axis that the next line sums over: `einsum("nkc,nkf->nkcf", a, b)` and then
 `reduce_mean(m, axis=1)`. A penalty multiplies a kernel [n,k] with its own transpose so that the result is
-[n,n], where [k,k] is as good. A table is normalised whole before a few of its rows are looked up. What is
-made on the way is written out, and its gradient is as large.
+[n,n], where [k,k] is as good. A table is normalised whole before a few of its rows are looked up. Rows are
+repeated before a network that computes the same for each copy. Maps are resized and joined at full depth
+before a 1x1 convolution reduces them. What is made on the way is written out, and its gradient is as large.
 When it fires: the program shows both steps, and what failed agrees with the first: its line, its number of
-sides or the op that it makes; the square of a kernel's longer side; as many rows as the table has.
+sides or the op that it makes; the square of a kernel's longer side; as many rows as the table has; the batch
+times the repetitions. Where dropout or noise makes each copy another one, a network sees no copies.
 What to do: the same steps in another order: an einsum that sums over the axis itself, the product on the
-shorter side, the lookup before what is computed of its rows.
+shorter side, the lookup before what is computed of its rows, the network before the repetition, a 1x1
+convolution of each map before it is resized.
 """
 
 from __future__ import annotations

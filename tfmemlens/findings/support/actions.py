@@ -226,7 +226,8 @@ _RAISED = "raise `"
 _NAMED = regex(r"`(?:[^`]{0,80}\.)?(\w{1,60})`")
 _MAKE_NONE = (
     *("look-up-by-index", "matrix-product", "sparse-labels-alone", "integer-ids"),
-    *("sum-in-the-product", "the-shorter-side", "look-up-first"),
+    *("sum-in-the-product", "the-shorter-side", "look-up-first", "repeat-the-output"),
+    "reduce-before-resizing",
 )
 """What leaves nothing of the tensor, or makes the same numbers without it."""
 

@@ -514,6 +514,8 @@ TABLE: dict[str, Applicability] = {
     "sum-in-the-product": _TENSORFLOW_CODE,
     "the-shorter-side": _TENSORFLOW_CODE,
     "look-up-first": _TENSORFLOW_CODE,
+    "repeat-the-output": _TENSORFLOW_CODE,
+    "reduce-before-resizing": _TENSORFLOW_CODE,
     "stay-sparse-column": _TENSORFLOW_CODE,
     "stay-sparse-layer": _TENSORFLOW_CODE,
     "resize-in-pipeline": _TENSORFLOW_CODE,
