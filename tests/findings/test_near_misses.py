@@ -21,6 +21,9 @@ tensorflow.python.framework.errors_impl.ResourceExhaustedError: {{{{function_nod
  when allocating tensor with shape[300000,64] and type float on /job:localhost/replica:0/task:0/device:GPU:0\
  by allocator GPU_0_bfc [Op:RealDiv]
 """
+ADDITIVE = """hidden = {}(tf.expand_dims(query, 2) + tf.expand_dims(keys, 1))
+score = tf.squeeze(tf.layers.dense(hidden, 1, name="v"), -1)
+"""
 TPU = """Ran out of memory in memory space hbm. Used 41.74G of 16.00G hbm. Exceeded hbm capacity by 25.74G.
 Total hbm usage >= 42.26G:
     reserved        530.00M
@@ -322,6 +325,10 @@ CASES: dict[str, tuple[str, str]] = {
     "experts-and-capacity": (
         "num_experts = 16\ncapacity = 2 * tokens // num_experts\n" + oom("3072,16,768", "moe/router/mul"),
         "num_experts = 16\ncapacity = 2 * tokens // num_experts\n" + oom("3072,12,768", "moe/router/mul"),
+    ),
+    "additive-attention": (
+        ADDITIVE.format("tf.nn.tanh") + oom("8000,192", "decoder/attention/v/MatMul"),
+        ADDITIVE.format("tf.nn.relu") + oom("8000,192", "decoder/attention/v/MatMul"),
     ),
     "large-on-the-way": (
         'm = tf.einsum("nkc,nkf->nkcf", a, b)\ns = tf.reduce_sum(m, 1)\n' + oom("256,64,32,64", "einsum/Mul"),

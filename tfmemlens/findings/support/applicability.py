@@ -516,6 +516,7 @@ TABLE: dict[str, Applicability] = {
     "look-up-first": _TENSORFLOW_CODE,
     "repeat-the-output": _TENSORFLOW_CODE,
     "reduce-before-resizing": _TENSORFLOW_CODE,
+    "score-by-product": _TENSORFLOW_CODE,
     "stay-sparse-column": _TENSORFLOW_CODE,
     "stay-sparse-layer": _TENSORFLOW_CODE,
     "resize-in-pipeline": _TENSORFLOW_CODE,
