@@ -330,6 +330,7 @@ CASES: dict[str, tuple[str, str]] = {
         ADDITIVE.format("tf.nn.tanh") + oom("8000,192", "decoder/attention/v/MatMul"),
         ADDITIVE.format("tf.nn.relu") + oom("8000,192", "decoder/attention/v/MatMul"),
     ),
+    "ranked-at-once": (oom("6040,9066", "ranks/TopKV2"), oom("6040,9066", "ranks/MatMul")),
     "large-on-the-way": (
         'm = tf.einsum("nkc,nkf->nkcf", a, b)\ns = tf.reduce_sum(m, 1)\n' + oom("256,64,32,64", "einsum/Mul"),
         'm = tf.einsum("nkc,nkf->nkcf", a, b)\ns = tf.reduce_max(m, 1)\n' + oom("256,64,32,64", "einsum/Mul"),
