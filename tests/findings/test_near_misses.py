@@ -331,6 +331,11 @@ CASES: dict[str, tuple[str, str]] = {
         ADDITIVE.format("tf.nn.relu") + oom("8000,192", "decoder/attention/v/MatMul"),
     ),
     "ranked-at-once": (oom("6040,9066", "ranks/TopKV2"), oom("6040,9066", "ranks/MatMul")),
+    "step-of-frames": (
+        "n = sample_rate * win_ms // 1000\ns = tf.signal.stft(x, n, hop_ms)\n"
+        + oom("76176,512", "stft/rfft"),
+        "n = sample_rate * win_ms // 1000\ns = tf.signal.stft(x, n, hop)\n" + oom("76176,512", "stft/rfft"),
+    ),
     "large-on-the-way": (
         'm = tf.einsum("nkc,nkf->nkcf", a, b)\ns = tf.reduce_sum(m, 1)\n' + oom("256,64,32,64", "einsum/Mul"),
         'm = tf.einsum("nkc,nkf->nkcf", a, b)\ns = tf.reduce_max(m, 1)\n' + oom("256,64,32,64", "einsum/Mul"),
