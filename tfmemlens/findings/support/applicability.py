@@ -517,6 +517,7 @@ TABLE: dict[str, Applicability] = {
     "repeat-the-output": _TENSORFLOW_CODE,
     "reduce-before-resizing": _TENSORFLOW_CODE,
     "score-by-product": _TENSORFLOW_CODE,
+    "jacobian-by-samples": _TENSORFLOW_CODE,
     "step-in-samples": _TENSORFLOW_CODE,
     "rank-in-blocks": _TENSORFLOW_CODE,
     "count-instead-of-sort": _TENSORFLOW_CODE,
