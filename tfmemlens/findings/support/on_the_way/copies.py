@@ -27,7 +27,8 @@ _DIFFERS = regex(r"(?i)dropout|noise|stochastic|\bsampling\(")
 """What may make something else of each copy."""
 _LIBRARIES = frozenset("tf np K ops keras jnp math tfp tfd self.assert layers".split())
 _NET = regex(
-    r"(?i)net(?:work)?s?\Z|net\d|encod|backbone|embed|summar|feature|cnn|trunk|tower|extract|model|stem|resnet"
+    r"(?i)net(?:work)?s?\Z|net\d|encod|backbone|embed|summar|feature|cnn|trunk|tower|extract|model|stem"
+    r"|resnet"
 )
 _RULED_OUT = (
     *("smaller-batch", "gradient-accumulation", "narrower-layer", "half-precision", "mixed-precision"),
@@ -121,7 +122,8 @@ def _read_alone(name: str, part: Part, whole: Sequence[Part], deep: int) -> tupl
             at = given.index(name)
             if at < len(arguments) and (net := _read_alone(arguments[at], inner[0], whole, deep - 1)):
                 return net
-        if len(given) == 1 and called and _NET.search(called):
+        known = "." in called or any(each.name == called for other in whole for each in other.assigned())
+        if len(given) == 1 and known and _NET.search(called):  # an unseen one may drop some out
             return called, line
     return None
 
