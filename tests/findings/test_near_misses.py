@@ -34,6 +34,9 @@ tensorflow.python.framework.errors_impl.ResourceExhaustedError: {{{{function_nod
  when allocating tensor with shape[300000,64] and type float on /job:localhost/replica:0/task:0/device:GPU:0\
  by allocator GPU_0_bfc [Op:RealDiv]
 """
+ADDITIVE = """hidden = {}(tf.expand_dims(query, 2) + tf.expand_dims(keys, 1))
+score = tf.squeeze(tf.layers.dense(hidden, 1, name="v"), -1)
+"""
 TPU = """Ran out of memory in memory space hbm. Used 41.74G of 16.00G hbm. Exceeded hbm capacity by 25.74G.
 Total hbm usage >= 42.26G:
     reserved        530.00M
@@ -339,6 +342,20 @@ CASES: dict[str, tuple[str, str]] = {
     "eager-forward": (
         EAGER_CALL.format("training=False"),
         EAGER_CALL.format("training=True"),
+    ),
+    "additive-attention": (
+        ADDITIVE.format("tf.nn.tanh") + oom("8000,192", "decoder/attention/v/MatMul"),
+        ADDITIVE.format("tf.nn.relu") + oom("8000,192", "decoder/attention/v/MatMul"),
+    ),
+    "ranked-at-once": (oom("6040,9066", "ranks/TopKV2"), oom("6040,9066", "ranks/MatMul")),
+    "step-of-frames": (
+        "n = sample_rate * win_ms // 1000\ns = tf.signal.stft(x, n, hop_ms)\n"
+        + oom("76176,512", "stft/rfft"),
+        "n = sample_rate * win_ms // 1000\ns = tf.signal.stft(x, n, hop)\n" + oom("76176,512", "stft/rfft"),
+    ),
+    "large-on-the-way": (
+        'm = tf.einsum("nkc,nkf->nkcf", a, b)\ns = tf.reduce_sum(m, 1)\n' + oom("256,64,32,64", "einsum/Mul"),
+        'm = tf.einsum("nkc,nkf->nkcf", a, b)\ns = tf.reduce_max(m, 1)\n' + oom("256,64,32,64", "einsum/Mul"),
     ),
     "gradient-made-dense": (CLIPPED.format("tf.convert_to_tensor(x)"), CLIPPED.format("x")),
     "table-rebuilt-each-step": (

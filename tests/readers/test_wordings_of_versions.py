@@ -79,3 +79,16 @@ def test_folders_of_keras_3(path: str, oldest: tuple[int, int]) -> None:
 def test_half_precision_is_set_as_the_program_can(known: Api, code: str | None) -> None:
     snippet = code_snippets.mixed_precision(known)
     assert snippet is None if code is None else code in (snippet or "")
+
+
+@pytest.mark.parametrize(
+    ("said", "of_it"),
+    [
+        ("The TensorFlow contrib module will not be included in TensorFlow 2.0.", False),
+        ("This will no longer be there in TF 2.0", False),
+        ("It runs with TensorFlow 2.0", True),
+    ],
+)
+def test_what_a_later_release_will_be_is_no_version(said: str, of_it: bool) -> None:
+    known = api(f"{said}\n{oom('8,64')}")
+    assert ((known.oldest, known.newest) == ((2, 0), (2, 0))) is of_it

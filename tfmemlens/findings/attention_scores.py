@@ -20,6 +20,7 @@ from tfmemlens.findings.support.batch_bound import batch_bound
 from tfmemlens.findings.support.in_pieces import RUNS_A_MODEL
 from tfmemlens.findings.support.kernel_gradients import layer_of_each_sample
 from tfmemlens.findings.support.named_sizes import stated_length
+from tfmemlens.findings.support.on_the_way import on_the_way
 from tfmemlens.findings.support.program_lines import code_lines, line_of_layer
 from tfmemlens.findings.support.rows import (
     Row,
@@ -76,6 +77,8 @@ def check(case: Case) -> Iterator[Finding]:
         failed = request.failed
         if moment.incident and moment.incident.compiler and moment.incident.compiler.tried:
             continue  # the rule of that kernel knows its op and the program's sizes
+        if on_the_way(case, moment, request):
+            continue  # large-on-the-way tells which line makes it, and why it need not
         if (sides := _pairs_of_positions(failed.shape)) and not _repeats(request):
             yield _of_positions(index, moment, sides)
             continue

@@ -22,6 +22,7 @@ from tfmemlens.findings.support.code_outputs import CodeOutput, kernels_of
 from tfmemlens.findings.support.idle_under_tape import failed_in, idle_call
 from tfmemlens.findings.support.kept import joined_to_itself
 from tfmemlens.findings.support.named_sizes import Meaning, named_sizes
+from tfmemlens.findings.support.on_the_way import on_the_way
 from tfmemlens.findings.support.outputs_in_training import outputs_of, outweighed, room_of
 from tfmemlens.findings.support.own_constant import own_batch, own_layers
 from tfmemlens.findings.support.phase import runs_a_graph
@@ -52,6 +53,8 @@ def check(case: Case) -> Iterator[Finding]:
             continue  # rows that have piled up are no batch
         if _of_an_idle_model(case, request):
             continue  # that rule tells of its outputs
+        if on_the_way(case, moment, request):
+            continue  # large-on-the-way tells why they need not be so many
         made = outputs_of(case, moment, request)
         asked = next((each for each in made if each.asked), None)
         room = room_of(case, moment)

@@ -22,6 +22,7 @@ from itertools import combinations
 
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.of_all_points import points_of_a_process
+from tfmemlens.findings.support.on_the_way import on_the_way
 from tfmemlens.findings.support.program_lines import code_lines, definitions
 from tfmemlens.findings.support.quoted_line import line_of_op
 from tfmemlens.findings.support.rows import device_limit, place, requests, tensor_text
@@ -99,6 +100,8 @@ def check(case: Case) -> Iterator[Finding]:
             continue  # its matrix is factorised whole, so that no blocks help
         if repeated_rows(case, request):
             continue  # its many rows are known, and no side of pairs
+        if on_the_way(case, moment, request):
+            continue  # large-on-the-way tells which line makes it, and why it need not
         if stated := _broadcast(case, shape):
             yield _of_stated(index, moment, need, op, stated)
             continue

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support.on_the_way import on_the_way
 from tfmemlens.findings.support.phase import other_than_training, runs_forward_alone
 from tfmemlens.findings.support.rows import Row, requests, rows, tensor_text, total
 from tfmemlens.findings.support.rows_by_repetition import RepeatedRows, repeated_rows
@@ -41,8 +42,8 @@ def check(case: Case) -> Iterator[Finding]:
         return
     for index, moment, request in list(requests(case))[:1]:
         found = repeated_rows(case, request)
-        if found is None:
-            continue
+        if found is None or on_the_way(case, moment, request):
+            continue  # large-on-the-way tells it where a network reads the copies alone
         repeat = found.repeat
         forward = other_than_training(case, request) or runs_forward_alone(case, request)
         graded = not (forward or _BEAMS.search(repeat.name))

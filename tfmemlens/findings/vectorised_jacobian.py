@@ -6,8 +6,9 @@ does `tf.vectorized_map`, where a function takes the gradient of one example: ea
 once for each example.
 When it fires: the failing op runs in such a loop (`loop_body/`, `/pfor`), or the failing line calls
 `.jacobian(`.
-What to do: fewer samples at a time, since the result has all weights once for each output; an ordinary loop,
-one output after the other, makes the tensors on the way smaller. Of a map parts of the examples.
+What to do: `batch_jacobian` of outputs by inputs of the same samples; else fewer samples at a time, since the
+result has all weights once for each output; an ordinary loop, one output after the other, makes the tensors
+on the way smaller. Of a map parts of the examples.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import ast
 import math
 from collections.abc import Iterator
 
-from tfmemlens.findings.support.jacobians import FEWER_SAMPLES, one_after_the_other
+from tfmemlens.findings.support.jacobians import FEWER_SAMPLES, of_each_sample, one_after_the_other
 from tfmemlens.findings.support.phase import is_jacobian
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import requests, tensor_text
@@ -79,6 +80,7 @@ def check(case: Case) -> Iterator[Finding]:
             explains=failed.tensor_bytes,
             evidence=(Evidence(f"requested: {tensor_text(moment)}", failed.line),),
             remedies=(
+                *of_each_sample(case.capture.surroundings, failed.shape, failed.tensor_bytes),
                 FEWER_SAMPLES,
                 one_after_the_other(failed.tensor_bytes, turns),
             ),

@@ -28,6 +28,7 @@ from tfmemlens.findings.support.one_hot import (
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import alike, place, requests, tensor_text
 from tfmemlens.findings.support.situation import situation
+from tfmemlens.findings.support.sorted_rows import sorted_rows
 from tfmemlens.findings.support.whole_program import takes_no_gradient
 from tfmemlens.knowledge.vocabularies import VOCABULARIES
 from tfmemlens.model.attribution import Phase
@@ -57,6 +58,8 @@ def check(case: Case) -> Iterator[Finding]:
         shape, need = request.failed.shape, request.failed.tensor_bytes
         if not shape or len(shape) not in (2, 3) or need is None or need < 16 * MIB:
             continue
+        if sorted_rows(case, request):
+            continue  # ranked-at-once tells of scores that are sorted
         *outer, words = (size or 1 for size in shape)
         positions = math.prod(outer)
         every_pair = len(shape) == 2 and positions == words  # as many classes as samples would be by chance

@@ -94,6 +94,7 @@ def merged(case: Case, findings: Sequence[Finding]) -> tuple[Action, ...]:
         actions.sort(key=lambda each: _BATCH_OF_ONE in each.remedy.text)
     actions = _sides_before_a_few(case, _batch_before_images(case, actions, tried))
     actions = _same_results_first(actions, ours, tried)
+    actions = _without_it_first(actions, ours, tried)
     if other := _named_process(case):
         actions.sort(key=lambda each: _SHARED not in each.rules or each.remedy != _first_of(ours, _SHARED))
         actions = [_with_place(each, other) for each in actions]
@@ -184,6 +185,19 @@ def _same_results_first(
     return [ahead, *(each for each in actions if each is not ahead)]
 
 
+def _without_it_first(actions: list[Action], ours: Sequence[Finding], tried: frozenset[str]) -> list[Action]:
+    """The same with what looks a short row up instead of making a dense one, before a smaller batch, where
+    the dense rows are larger than the device: a batch that fits hides that nobody needs them.
+    """
+    causes = {each.rule for each in ours if each.severity is Severity.CAUSE and each.share >= 1}
+    instead = next((each for each in actions if each.remedy.slug in _INSTEAD_OF_ROWS), None)
+    smaller = bool(actions) and actions[0].remedy.slug == "smaller-batch"
+    if not smaller or instead is None or instead.remedy.slug in tried or not causes & {*instead.rules}:
+        return actions
+    return [instead, *(each for each in actions if each is not instead)]
+
+
+_INSTEAD_OF_ROWS = ("embed-the-feature",)
 _SHRINKING = ("smaller-batch", "lower-constant", "lower-setting", "smaller-input", "shorter-sequences")
 _SAME_RESULTS = frozenset(
     """
@@ -195,6 +209,7 @@ _SAME_RESULTS = frozenset(
     one-product ops-once outside-the-tape pass-as-argument penalty-on-rows plain-tapes
     project-before-gather sparse-labels
     sparse-labels-alone sparse-product sparse-updates stay-sparse stop-recording sum-as-you-go
+    sum-in-the-product
     tape-inside-loop tape-per-part
     """.split()
 )
@@ -224,7 +239,11 @@ _CONTRADICTED = "the message begins with"
 _RAISED = "raise `"
 """How it begins where a constant is far too small: no batch is at fault."""
 _NAMED = regex(r"`(?:[^`]{0,80}\.)?(\w{1,60})`")
-_MAKE_NONE = ("look-up-by-index", "matrix-product", "sparse-labels-alone", "integer-ids")
+_MAKE_NONE = (
+    *("look-up-by-index", "matrix-product", "sparse-labels-alone", "integer-ids"),
+    *("sum-in-the-product", "the-shorter-side", "look-up-first", "repeat-the-output"),
+    "reduce-before-resizing",
+)
 """What leaves nothing of the tensor, or makes the same numbers without it."""
 
 

@@ -91,7 +91,7 @@ def _repeats(program: Program, settings: Mapping[str, tuple[int, Line]]) -> Iter
             continue
         functions = [each for each in statement.nodes if isinstance(each, ast.FunctionDef)]
         for call in statement.nodes:
-            times = _times(call) if isinstance(call, ast.Call) else None
+            times = times_of(call) if isinstance(call, ast.Call) else None
             if times is None or not isinstance(call, ast.Call):
                 continue
             name = _setting(times, call, functions, program, settings)
@@ -100,7 +100,7 @@ def _repeats(program: Program, settings: Mapping[str, tuple[int, Line]]) -> Iter
                 yield Repetition(name, number, line, ast.unparse(call.func), statement.line_of(call))
 
 
-def _times(call: ast.Call) -> ast.expr | None:
+def times_of(call: ast.Call) -> ast.expr | None:
     """By what a call multiplies the rows of an array; None of another call, and along another axis."""
     name, named = last_name(call.func), {each.arg: each.value for each in call.keywords}
     if name in _REPEATS:

@@ -146,7 +146,8 @@ _OF_TF1 = regex(
 )
 """Code of TensorFlow 1, or of TensorFlow 2 that imports `tensorflow.compat.v1` as `tf`."""
 _OF_ANOTHER_TIME = regex(
-    r"(?i)deprecat|\bwarning\b|\bremoved\b|\bwill be\b|\bfuture\b|\binstead\b|\bfixed in\b"
+    r"(?i)deprecat|\bwarning\b|\bremoved\b|\bwill (?:not |no longer )?be\b|\bwon't be\b|\bfuture\b"
+    r"|\binstead\b|\bfixed in\b"
 )
 """What warns of another version, or hopes for one."""
 HARMLESS = {
