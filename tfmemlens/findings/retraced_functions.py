@@ -43,6 +43,7 @@ from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
+from tfmemlens.patterns import regex
 from tfmemlens.units import human, round_up
 
 if TYPE_CHECKING:
@@ -432,8 +433,13 @@ def _copies(code: Retraced | None, moment: Moment, tracings: int) -> list[Alloca
         return []
     request = moment.request
     need = round_up(request.needed_bytes or 0) if request else 0
-    constant = request is not None and "Const" in f"{request.failed.op} {request.failed.node}"
-    return [row for row in _left_behind(moment, tracings) if constant or row.size_bytes != need]
+    named = (request.failed.op or request.failed.node or "") if request else ""
+    of_step = bool(named) and not _OF_A_TRACE.search(named)
+    return [row for row in _left_behind(moment, tracings) if not (of_step and row.size_bytes == need)]
+
+
+_OF_A_TRACE = regex(r"__inference|PartitionedCall|Const")
+"""What fails while a trace gets its copy: the call as a whole, or the constant."""
 
 
 _IN_A_STEP = (Kind.ACTIVATION, Kind.GRADIENT, Kind.WORKSPACE)
