@@ -49,7 +49,7 @@ for width in (800, 1000):
 
 
 def told(code: str, blocks: int = 32) -> Report:
-    full = dump_by_size(9 << 20, 450, (blocks, 9 << 20), (7, 3 << 20), (1, 16 << 20), allocator="cpu")
+    full = dump_by_size(9 << 20, 450, (blocks, 9 << 20), (6, 3 << 20), (1, 16 << 20), allocator="cpu")
     return pipeline.explain(f"{code}\n{full}")
 
 

@@ -308,7 +308,7 @@ TABLE: dict[str, Applicability] = {
     "look-for-lists": _ANYWHERE,
     "look-between-steps": _TENSORFLOW_CODE,
     "finalize-graph": Applicability(_TENSORFLOW, session=True),
-    "graph-for-each": Applicability(_TENSORFLOW, session=True),
+    "graph-for-each": _IN_TENSORFLOW,
     "find-the-growth": Applicability(python=True),
     "drop-results": _ANYWHERE,
     "fewer-trained-layers": Applicability(training=True, code=_TENSORFLOW),
