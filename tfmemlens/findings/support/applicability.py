@@ -595,6 +595,7 @@ TABLE: dict[str, Applicability] = {
     "predict-in-pieces": _TENSORFLOW_CODE,
     "smaller-output": _ANYWHERE,
     "evaluation-in-batches": _TENSORFLOW_CODE,
+    "shuffle-before-batch": Applicability(_TENSORFLOW, devices=_HOST),
     "smaller-shuffle": Applicability(_TENSORFLOW, devices=_HOST),
     "one-model-at-a-time": _TENSORFLOW_CODE,
     "load-before-training": _IN_TENSORFLOW,
