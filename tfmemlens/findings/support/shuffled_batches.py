@@ -15,7 +15,7 @@ _SAMPLES_AGAIN = frozenset({"unbatch", "flat_map", "interleave"})
 
 
 class ShuffledBatches(NamedTuple):
-    """The call of `shuffle`, the line of the `batch` before it, and their numbers where the program has any."""
+    """The call of `shuffle`, the `batch` before it, and their numbers where the program has any."""
 
     code: str
     line: Line
@@ -27,8 +27,8 @@ class ShuffledBatches(NamedTuple):
         """What the blocks of one batch's bytes are."""
         full = f": full it takes {human(self.buffer * size)}" if self.buffer else ""
         return (
-            f": most likely batches in the buffer of `{self.code}` ({self.line.place}), which counts batches behind"
-            f" `batch` ({self.batched.place}){full}"
+            f": most likely batches in the buffer of `{self.code}` ({self.line.place}), which counts batches"
+            f" behind `batch` ({self.batched.place}){full}"
         )
 
     def advice(self, size: int) -> str:
