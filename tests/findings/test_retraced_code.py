@@ -153,3 +153,114 @@ def test_elsewhere_the_warning_is_a_factor(given: dict[str, Any]) -> None:
 def test_whether_other_arguments_may_have_other_shapes(code: str, others: bool) -> None:
     found = retraced(program(code), "closest")
     assert found is not None and found.other_shapes is others
+
+
+EMBEDS = """\
+def bank(n):
+    weights = np.zeros((n, 4096), np.float32)
+    weights[:, 0] = 1.0
+    return weights
+BANK = bank(2000)
+class Front(tf.keras.Model):
+    def call(self, sound):
+        return tf.matmul(sound, BANK)
+front = Front()
+@tf.function
+def learn(sound, rate):
+    return rate * tf.reduce_mean(front(sound))
+for turn in range(70):
+    learn(next_sound, 0.5 * 0.97 ** turn)
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "array"),
+    [
+        (EMBEDS, ("BANK", 8)),
+        (EMBEDS.replace("BANK = bank(2000)", "BANK = tf.constant(bank(2000))"), None),
+        (EMBEDS.replace("BANK = bank(2000)", "BANK = np.zeros(256)"), None),  # known to be small
+        (EMBEDS.replace("front(sound))", "sound)"), None),  # nothing that is traced uses it
+        (
+            EMBEDS.replace("        return tf.matmul", "        BANK = sound\n        return tf.matmul"),
+            None,
+        ),
+        (EMBEDS.replace("BANK = bank(2000)", "BANK = np.random.default_rng(3)"), None),  # a generator
+        (
+            EMBEDS.replace("return weights", "return {'low': weights[:9].copy(), 'high': weights[9:]}"),
+            ("BANK", 8),
+        ),
+    ],
+)
+def test_the_array_that_what_is_traced_uses_from_outside(code: str, array: tuple[str, int] | None) -> None:
+    found = retraced(program(code), "learn")
+    assert found
+    assert (found.embedded and (found.embedded[0], found.embedded[1].number)) == array
+
+
+OF_AN_OBJECT = """\
+class Atlas:
+    def __init__(self, n):
+        self.table = np.random.rand(n, 1024).astype("float32")
+    @tf.function
+    def refine(self, patches, phase):
+        return phase.weight * self.compare(patches)
+    def compare(self, patches):
+        return tf.matmul(patches, self.table)
+class Phase:
+    def __init__(self, weight):
+        self.weight = weight
+atlas = Atlas(3000)
+for turn in range(70):
+    atlas.refine(patches, Phase(0.5))
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "value"),
+    [
+        (OF_AN_OBJECT, ("object", "Phase(0.5)")),
+        (OF_AN_OBJECT.replace("class Phase:", "class Phase(NamedTuple):"), None),  # equal ones are one
+        (OF_AN_OBJECT.replace("class Phase:", "@dataclass(frozen=True)\nclass Phase:"), None),
+        (OF_AN_OBJECT.replace("Phase(0.5))", 'f"turn-{turn}")'), ("string", "f'turn-{turn}'")),
+        (OF_AN_OBJECT.replace("Phase(0.5))", '"turn-%d" % turn)'), ("string", "'turn-%d' % turn")),
+        (OF_AN_OBJECT.replace("Phase(0.5))", 'f"{site}")'), None),  # nobody knows that it differs
+        (
+            OF_AN_OBJECT.replace("Phase(0.5))", "min(1.0, turn / 40))"),
+            ("number", "min(1.0, turn / 40)"),
+        ),
+    ],
+)
+def test_a_string_or_an_object_that_is_new_for_each_call(code: str, value: tuple[str, str] | None) -> None:
+    found = retraced(program(code), "refine")
+    assert found and found.embedded and found.embedded[0] == "self.table"
+    assert (found.number and (found.kind, found.number[1])) == value
+
+
+def of_copies(code: str = EMBEDS, size: int = 3 << 20, copies: int = 12) -> Report:
+    """One warning, and a dump with many blocks of one size beside what a step makes."""
+    blocks = [(copies, 31 << 20), *((1, (2 + number) << 20) for number in range(9))]
+    full = dump_by_size(size, 512, *blocks, allocator="cpu")
+    return pipeline.explain(f"import tensorflow as tf\n{code}\n{WARNED.format(times=5)}{full}")
+
+
+def test_one_warning_and_copies_of_an_array_are_the_cause() -> None:
+    told = of_copies()
+    assert "keeps a copy of its own of the NumPy array `BANK`" in told.verdict
+    assert "12 blocks of 31.00 MiB" in told.verdict
+    assert "give `rate` a tensor" in told.actions[0].remedy.text
+    assert "make `BANK` a tensor once" in told.actions[1].remedy.text
+    assert "smaller-batch" not in [action.remedy.slug for action in told.actions]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"code": EMBEDS.replace("bank(2000)", "np.zeros(256)")},
+        {"code": EMBEDS.replace("0.5 * 0.97 ** turn", "RATE")},
+        {"size": 31 << 20},
+        {"copies": 3},
+    ],
+    ids=["no large array", "no number", "what the step makes one more of", "fewer than traces"],
+)
+def test_elsewhere_one_warning_tells_of_no_copies(given: dict[str, Any]) -> None:
+    assert "copy of its own" not in of_copies(**given).verdict

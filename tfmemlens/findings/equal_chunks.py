@@ -15,6 +15,7 @@ in a loop (by its names, or where the failing line stands in a turn of the progr
 in one that a session's graph has in full, before a second step was seen, the sizes that have
 sixteen chunks and more, from three tenths on. A thousand of one size, and fifty for each step that went
 well, are a loop's.
+Where an iterator failed and the program shuffles behind `batch`, they are batches in that buffer.
 What to do: find the list that keeps them (history of losses or gradients, outputs of a loop); keep numbers
 instead of tensors.
 """
@@ -73,6 +74,7 @@ from tfmemlens.units import human, percent, round_up
 
 if TYPE_CHECKING:
     from tfmemlens.findings.support.graph_loop import GraphLoop
+    from tfmemlens.findings.support.shuffled_batches import ShuffledBatches
     from tfmemlens.findings.support.written_arrays import WrittenArray
 
 BASIS = Basis.MEASURED
@@ -135,7 +137,9 @@ def check(case: Case) -> Iterator[Finding]:
             detail="" if built else of_one,
             remedies=() if counted else tuple(_remedies(case, moment, kept)),
             moment=index,
-            rules_out=_OF_A_PROGRAM if _cached(case) or (kept and _leaves_behind(meaning)) else (),
+            rules_out=_OF_A_PROGRAM
+            if _cached(case) or (kept and _leaves_behind(meaning)) or _of_batches(case, moment)
+            else (),
         )
 
 
@@ -262,8 +266,24 @@ def _pinned(moment: Moment) -> bool:
     return of_iterator and "host_bfc" in ((failed.allocator if failed else None) or "")
 
 
+def _of_batches(case: Case, moment: Moment) -> ShuffledBatches | None:
+    """The shuffle buffer behind `batch` whose batches these are, where an iterator failed to make one more;
+    trees are read only where there are any.
+    """
+    told, failed = case.capture.surroundings, moment.request.failed if moment.request else None
+    if failed is None or not told.program() or not (moment.request and moment.request.needed_bytes):
+        return None
+    if not (failed.pipeline or "Iterator" in f"{failed.op} {failed.node}"):
+        return None
+    from tfmemlens.findings.support.shuffled_batches import shuffled_batches
+
+    return shuffled_batches(told.program())
+
+
 def _meaning(case: Case, moment: Moment) -> str:
     request = moment.request
+    if request and request.needed_bytes and (batches := _of_batches(case, moment)):
+        return batches.meaning(request.needed_bytes)
     if request and (loop := _graph_loop(case, request)):
         turns = f"each of the {loop.turns:,} turns" if loop.turns else "each turn"
         return (
@@ -576,6 +596,11 @@ def _remedies(case: Case, moment: Moment, kept: bool) -> Iterator[Remedy]:
             "ds.batch(n).prefetch(1)",
             slug="smaller-pipeline",
         )
+        return
+    need = moment.request.needed_bytes if moment.request else None
+    if need and (batches := _of_batches(case, moment)):
+        numbers = f"ds.shuffle({batches.buffer or 'n'}).batch({batches.batch or 'batch_size'})"
+        yield Remedy(batches.advice(need), numbers, slug="shuffle-before-batch")
         return
     if kept_there := _kept_elements(case, moment):
         yield from _of_elements(kept_there[0])

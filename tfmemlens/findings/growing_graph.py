@@ -9,8 +9,10 @@ session's graph was being made when host RAM ran out, after ten steps that went 
 of one size and name whose counters, from 100 on, are equally far apart (`Const_2406`, `Const_2412`, ...); or
 the text quotes a line that makes the op that it runs, and three rows of one size count on, the failing
 op is the tenth of its name or words tell that it went well many times; or a loop of the program makes ops
-beside its session's run, and blocks of one size fill the dump, or ten steps went well.
-What to do: build the graph once, before the loop, and feed what changes.
+beside its session's run, and blocks of one size fill the dump, or ten steps went well; or each turn of a
+loop builds a model and its optimizer for a session from outside the loop, and such blocks fill the dump.
+What to do: build the graph once, before the loop, and feed what changes; of models a graph and a session
+for each.
 """
 
 from __future__ import annotations
@@ -18,17 +20,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from tfmemlens.findings.support.made_and_run import MAKES_AND_RUNS
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.remedies import BUILD_ONCE
 from tfmemlens.findings.support.rows import all_in_use, attributed, device_limit, on_host, requests
 from tfmemlens.findings.support.stage import counters_before, is_epoch
+from tfmemlens.model.allocation import Allocation
 from tfmemlens.model.case import Case, Moment, Request
-from tfmemlens.model.finding import Basis, Evidence, Finding, Severity
+from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.patterns import regex
 from tfmemlens.units import human
 from tfmemlens.values import replace
+
+if TYPE_CHECKING:
+    from tfmemlens.findings.support.made_in_loops import GraphModelLoop
 
 BASIS = Basis.NAME
 EXPLAINS = "what is in use, and the request"
@@ -49,6 +56,9 @@ _NUMBERED = regex(r"(?P<name>[A-Za-z][\w.]*?)_(?P<number>\d{3,9})\Z")
 
 def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in list(requests(case))[:1]:
+        if built := _builds_models(case, moment):
+            yield _of_models(index, moment, request, *built)
+            continue
         what = _by_name(request) or _by_line(case, request) or _by_rows(moment) or _by_frames(case, moment)
         measured = late = False
         if what is None and (quoted := _by_quoted_code(case, moment, request)):
@@ -180,6 +190,71 @@ def _by_program(case: Case, moment: Moment, request: Request) -> tuple[str, bool
     )
 
 
+def _builds_models(case: Case, moment: Moment) -> tuple[GraphModelLoop, Allocation] | None:
+    """A loop of the program that builds a model in each turn in one graph, with the blocks that turns left;
+    trees are read only where there is a program.
+    """
+    program = case.capture.surroundings.program()
+    if not program or not any(_SESSION.search(line.text) for line in code_lines(case.capture.surroundings)):
+        return None
+    table = [] if attributed(moment) else list(moment.attribution.table)
+    most = max(table, key=lambda row: row.total_bytes, default=None)
+    if not most or most.count < _LEFT_BEHIND or most.total_bytes < _LEFT_SHARE * all_in_use(moment):
+        return None
+    from tfmemlens.findings.support.made_in_loops import graph_model_loops
+
+    found = next(graph_model_loops(program), None)
+    return (found, most) if found else None
+
+
+_SESSION = regex(r"\b(?:Interactive|MonitoredTraining)?Session\(")
+_GRAPH_FOR_EACH = Remedy(
+    "begin a graph and a session of its own for each turn: with the session its variables go",
+    "tf.reset_default_graph()   # first in the loop, then build\n"
+    "with tf.Session() as sess: ...   # inside of the loop, no longer around it",
+    slug="graph-for-each",
+)
+_INITIALIZE_AGAIN = Remedy(
+    "or build the model once, before the loop, and run its initializer at the start of each turn: it sets"
+    " weights and slots anew",
+    "sess.run(init)   # in the loop; build(...) above it",
+    slug="build-once",
+)
+_OF_ONE_TURN = ("smaller-batch", "recompute", "keep-numbers", "look-for-lists", "raise-own-limit")
+"""What makes one turn smaller, or looks for lists, where each turn leaves a model."""
+
+
+def _of_models(
+    index: int, moment: Moment, request: Request, found: GraphModelLoop, left: Allocation
+) -> Finding:
+    """Models of earlier turns, which the session keeps."""
+    what = (
+        f"each turn of the loop of {found.loop.place} builds a new model in the same graph"
+        f" (`{_short(found.code)}`, {found.build.place}), and the session keeps the weights and the"
+        f" optimizer's slots of all turns: {left.count} blocks of {human(left.size_bytes)} are in use"
+    )
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=what,
+        because=what,
+        explains=all_in_use(moment) + (request.needed_bytes or 0),
+        basis=Basis.MEASURED,
+        evidence=(
+            Evidence("the loop", found.loop),
+            Evidence("it builds", found.build),
+            Evidence("the failing op", request.failed.line),
+        ),
+        remedies=(_GRAPH_FOR_EACH, *((_INITIALIZE_AGAIN,) if found.alike else ())),
+        moment=index,
+        rules_out=_OF_ONE_TURN,
+    )
+
+
+def _short(code: str) -> str:
+    return code if len(code) <= _LONGEST else code[:_LONGEST].rstrip() + "\u2026"
+
+
+_LONGEST = 40
 _A_COUNTER = regex(r"(?P<name>[A-Za-z][\w.]*?)_(?P<number>\d{1,9})\Z")
 
 

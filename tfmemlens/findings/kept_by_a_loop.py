@@ -6,6 +6,7 @@ When it fires: the text quotes a loop that adds something larger than a number t
 and the failure agrees: it is the line that failed, what is kept by then is a good part of the memory, the
 figures that the program printed rise by as much, chunks of its size fill the dump (no more of them than the
 loop can have added), or many turns went well.
+Of a list that lives for one call it is the line that appends what is made of the list to something else.
 Of several lists it is the one whose entries take the most. In host RAM also what left the device. Not where
 the program recorded itself, and counted who holds what (`held-by-python`, `kept-by-a-tape`).
 What to do: compute in the loop what is wanted in the end and keep that alone; or write the parts to disk.
@@ -82,8 +83,51 @@ def check(case: Case) -> Iterator[Finding]:
                 others = _beside(case, moment, keeping)
                 words, held = _with_others(moment, keeping, others, words, held)
                 found = _finding(case, index, moment, keeping, words, held or _alone(case, moment), sized)
-                yield replace(found, remedies=_of_all(case, moment, found.remedies, others, words))
+                found = replace(found, remedies=_of_all(case, moment, found.remedies, others, words))
+                yield _through_an_object(case, keeping, words, found)
                 break
+
+
+def _through_an_object(case: Case, keeping: Kept, words: str, found: Finding) -> Finding:
+    """The same of a list that lives for one call or turn, where what is made of it is appended to something
+    that outlasts it: that line keeps it.
+    """
+    if keeping.model or not keeping.container.isidentifier():
+        return found
+    from tfmemlens.findings.support.kept_through import kept_through
+
+    through = kept_through(case.capture.surroundings.program(), keeping.container)
+    if through is None:
+        return found
+    listed = f"`{keeping.container}` ({keeping.line.place})"
+    within = "" if through.made == through.line else f", within what {through.made.place} makes of it"
+    told = (
+        f"`{through.container}` ({through.line.place}) keeps all of the list {listed} again and again{within}"
+        f"{', ' if words.startswith('and ') else ': '}{words}"
+    )
+    return replace(
+        found,
+        headline=told,
+        because=told,
+        evidence=(
+            Evidence("what outlasts the list", through.line),
+            Evidence("the list goes into it", through.made),
+            *found.evidence[:1],
+        ),
+        remedies=(
+            Remedy(
+                f"put into what goes to `{through.container}` no list of tensors ({through.made.place}): in"
+                f" place of `{through.name}` only what is read of it later (a number, a mean, a norm), or"
+                " nothing",
+                slug="drop-results",
+            ),
+            Remedy(
+                f"or write `{through.name}` to disk there, and keep the file's name",
+                slug="parts-to-disk",
+            ),
+        ),
+        rules_out=(*found.rules_out, "smaller-batch", "keep-numbers", "look-for-lists"),
+    )
 
 
 def _alone(case: Case, moment: Moment) -> int | None:

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tfmemlens.findings.clipped_by_global_norm import CLIP_EACH
+from tfmemlens.findings.retraced_functions import copied_by_traces
 from tfmemlens.findings.support import code_snippets, remedies
 from tfmemlens.findings.support.dense_by_hand import dense_by_hand
 from tfmemlens.findings.support.kills import another_program
@@ -86,6 +87,8 @@ def check(case: Case) -> Iterator[Finding]:
             unused = unused_beside(moment, case.capture.surroundings)
             if unused and alike[0].shape in unused[0].own:
                 continue  # models-kept tells of a model that no training changes
+            if copied_by_traces(case, moment):
+                continue  # retraced-functions tells why there are so many of it
             if dense_by_hand(case, request):
                 continue  # gradient-made-dense tells which line did it
             if rebuilt_table(case, request):

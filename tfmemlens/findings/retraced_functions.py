@@ -13,7 +13,8 @@ It is no cause where the code keeps each model that a loop makes: each new model
 blocks that the step itself makes, where the program recorded one.
 A function is made anew where two warnings tell of two objects of its name, or where a loop or a method of the
 program keeps each that another function makes. Where the program was read, its call tells which argument
-gets another Python number each time, or a tensor that a loop makes anew, whose shape then differs.
+gets another Python number, string or object each time, or a tensor that a loop makes anew, whose shape then
+differs; where it does, and what is traced uses an array of NumPy's from outside, one warning is enough.
 What to do: give the function one signature, pass tensors instead of Python numbers; where it is made anew,
 which no signature helps, make it once; pass large arrays as arguments, as each trace keeps a copy of what it
 uses from outside; one model and one optimizer instead of new ones, whose variables each trace keeps.
@@ -42,7 +43,8 @@ from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
-from tfmemlens.units import human
+from tfmemlens.patterns import regex
+from tfmemlens.units import human, round_up
 
 if TYPE_CHECKING:
     from tfmemlens.findings.support.retraced_code import Retraced
@@ -107,17 +109,25 @@ def check(case: Case) -> Iterator[Finding]:
             continue
         function, of_keras = traced_function(line)
         tracings = counted_tracings(times, line)
-        left = _left_behind(moment, tracings) if times > 1 else []
+        anew = "" if of_keras else _made_anew(case, line)
+        code = None if of_keras or anew else _in_the_program(case, function)
+        copies = _copies(code, moment, tracings)
+        left = copies or (_left_behind(moment, tracings) if times > 1 else [])
         unlike = _of_other_shapes(moment, tracings) if times > 1 and not (left or of_keras) else None
         growth = _growth(case) if times > 1 else 0
         of_blocks = unlike.bytes if unlike else growth
         explained = sum((row.count - 1) * row.size_bytes for row in left) or of_blocks
         warnings = f"{times} warnings, at least {tracings} tracings" if times > 1 else "a warning"
+        warnings += f", at least {tracings} tracings" if times == 1 and left else ""
         kept = "each trace keeps its graph"
-        anew = "" if of_keras else _made_anew(case, line)
-        code = None if of_keras or anew else _in_the_program(case, function)
         function += _at(code)
-        if left:
+        if copies and code and code.embedded:
+            array, used = code.embedded
+            kept = (
+                f"each trace keeps a copy of its own of the NumPy array `{array}` ({used.place}), most likely"
+                f" the {_counted(copies).removesuffix(' are')} in use"
+            )
+        elif left:
             each = "each trace, or each new model," if of_keras else "each trace"
             kept = f"most likely {each} left tensors behind: {_counted(left)} in use"
         elif unlike:
@@ -143,7 +153,7 @@ def check(case: Case) -> Iterator[Finding]:
                 *_remedies(line, anew, bool(left or unlike), code=code),
             ),
             moment=index,
-            rules_out=_OF_ONE_STEP if told_why or unlike else (),
+            rules_out=_OF_ONE_STEP if told_why or unlike or copies else (),
         )
 
 
@@ -297,7 +307,8 @@ def _at(code: Retraced | None) -> str:
     if code.number is None:
         return f" ({code.line.place})"
     argument, given, line = code.number
-    return f" ({code.line.place}; {line.place} gives its `{argument}` the Python number `{given}`)"
+    what = "a new Python object" if code.kind == "object" else f"the Python {code.kind}"
+    return f" ({code.line.place}; {line.place} gives its `{argument}` {what} `{given}`)"
 
 
 def _few_shapes(argument: str, line: Line) -> tuple[Remedy, ...]:
@@ -322,21 +333,48 @@ def _signature(code: Retraced | None) -> Remedy:
     if code is None or code.number is None:
         return _SIGNATURE
     argument, given, line = code.number
+    if code.kind != "number":
+        return _of_a_value(argument, line, code.kind)
     others, called = "", f"{argument}=tf.constant({given})   # tf.cast({argument}, tf.float32) inside"
-    if code.other_shapes:
+    if code.other_shapes and not code.embedded:
         others = "; and let its arrays have sides of any length, where theirs differ from call to call, too"
         called = (
             f"@tf.function(reduce_retracing=True)   # and, where it is called: {argument}=tf.constant(...)"
         )
     return Remedy(
         f"give `{argument}` a tensor ({line.place}): each new Python number is traced anew, a tensor is not;"
-        f" cast it where it meets floats{others}",
+        f" cast it where it meets floats{', take tf.minimum and tf.maximum of it' * code.compared}{others}",
         called,
         slug="one-signature",
     )
 
 
+def _of_a_value(argument: str, line: Line, kind: str) -> Remedy:
+    """A string or an object that is new for each call."""
+    if kind == "string":
+        return Remedy(
+            f"give `{argument}` no string that differs from call to call ({line.place}): each new one is"
+            " traced anew; use it outside of the function, or give a tensor",
+            f"{argument}=tf.constant(...)   # for names of files and logs: after the call",
+            slug="one-signature",
+        )
+    return Remedy(
+        f"make `{argument}` once, before the loop ({line.place}), and give its numbers as tensors: each new"
+        " Python object is traced anew, whatever it holds",
+        f"{argument} = ...   # once; in the loop only what changes: tf.constant(weight)",
+        slug="one-signature",
+    )
+
+
 def _arguments(code: Retraced | None) -> Remedy:
+    if code is not None and code.array is None and code.number is not None and code.embedded is not None:
+        name, line = code.embedded
+        return Remedy(
+            f"make `{name}` a tensor once, outside of the function ({line.place} uses it): a trace copies a"
+            " NumPy array, and shares a tensor or a variable",
+            f"{name} = tf.constant({name})   # once, where it is made; of a dictionary each of its arrays",
+            slug="pass-arrays",
+        )
     if code is None or code.array is None:
         return _ARGUMENTS
     name, line = code.array
@@ -371,6 +409,37 @@ def _of_other_shapes(moment: Moment, tracings: int) -> UnlikeBlocks | None:
         return None
     unlike = unlike_blocks(moment.attribution.table, all_in_use(moment))
     return unlike if unlike and unlike.blocks >= tracings else None
+
+
+def copied_by_traces(case: Case, moment: Moment) -> bool:
+    """Whether each trace most likely left a copy of an array of the program's, as its own call tells why
+    there are so many traces.
+    """
+    told = case.capture.surroundings.retraced
+    if told is None:
+        return False
+    times, line = told
+    function, of_keras = traced_function(line)
+    if of_keras or _made_anew(case, line):
+        return False
+    return bool(_copies(_in_the_program(case, function), moment, counted_tracings(times, line)))
+
+
+def _copies(code: Retraced | None, moment: Moment, tracings: int) -> list[Allocation]:
+    """The blocks that may be copies of the array which each trace embeds: not what the step failed to make
+    one more of.
+    """
+    if code is None or code.number is None or code.embedded is None:
+        return []
+    request = moment.request
+    need = round_up(request.needed_bytes or 0) if request else 0
+    named = (request.failed.op or request.failed.node or "") if request else ""
+    of_step = bool(named) and not _OF_A_TRACE.search(named)
+    return [row for row in _left_behind(moment, tracings) if not (of_step and row.size_bytes == need)]
+
+
+_OF_A_TRACE = regex(r"__inference|PartitionedCall|Const")
+"""What fails while a trace gets its copy: the call as a whole, or the constant."""
 
 
 _IN_A_STEP = (Kind.ACTIVATION, Kind.GRADIENT, Kind.WORKSPACE)

@@ -168,6 +168,23 @@ class ProgramConstants:
         """Where a node of the program stands."""
         return self._scopes.get(id(node), _EDGE)
 
+    def sources(self, node: ast.AST, scope: CodeScope) -> list[tuple[ast.AST, CodeScope]]:
+        """What a name, `self.table` or the result of a function of the program is set to, each with where."""
+        name = last_name(node.func) if isinstance(node, ast.Call) else _name(node)
+        if not name:
+            return []
+        local = [] if isinstance(node, ast.Call) else list(self._inside(name, scope))
+        return local or list(self._outside(name))
+
+    def functions(self, name: str) -> list[CodeScope]:
+        """The functions and methods of this name."""
+        return [CodeScope(function, owner) for function, owner in self._functions.get(name, ())]
+
+    def class_of(self, name: str) -> str:
+        """The one class of the program that `model` of `model = Net()` or `self.model` is; else empty."""
+        made = [each for each, names in self._made_as.items() if name in names and each in self._classes]
+        return made[0] if len(made) == 1 else ""
+
     def calls(self, *names: str) -> list[ast.Call]:
         """All calls of functions or methods of these names."""
         return [call for name in names for call in self._calls.get(name, ())]

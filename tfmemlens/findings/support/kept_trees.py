@@ -620,9 +620,19 @@ def _gives_away(around: ast.AST, name: str) -> bool:
         if isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute) and each.func.attr in _ADDS:
             given = ast.Tuple(each.args)
         parts = given.elts if isinstance(given, ast.Tuple | ast.List) else [given]
+        parts = [inner for part in parts for inner in _of_an_object(part)]
         if any(isinstance(part, ast.Name) and part.id == name for part in parts):
             return True
     return False
+
+
+def _of_an_object(part: ast.expr | None) -> Sequence[ast.expr | None]:
+    """What a dictionary or an object is made of: `Report(turn, deltas)`; else the value itself."""
+    if isinstance(part, ast.Dict):
+        return part.values
+    if isinstance(part, ast.Call) and _called(part)[:1].isupper():
+        return [*part.args, *(word.value for word in part.keywords)]
+    return [part]
 
 
 def _makes_a_function(node: ast.FunctionDef) -> bool:

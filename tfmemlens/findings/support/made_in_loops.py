@@ -5,7 +5,7 @@ predictions that build a pipeline of their own.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from tfmemlens.knowledge.tree_values import last_name
 from tfmemlens.model.line import Line
@@ -580,3 +580,123 @@ def _graph_op(call: ast.Call) -> str | None:
         return None
     last = name.rpartition(".")[2]
     return name if last[:1].islower() and last not in _OF_PYTHON_ALONE else None
+
+
+@dataclass(frozen=True, slots=True)
+class GraphModelLoop:
+    """A loop that builds a model in each turn, in one graph and for one session."""
+
+    loop: Line
+    build: Line
+    """The line that calls what builds it, or that makes its optimizer in the loop."""
+    code: str
+    """The call."""
+    alike: bool
+    """Whether nothing but names is given to it that the loop goes over."""
+
+
+_MINIMIZES = frozenset({"minimize", "apply_gradients"})
+_MAKES_VARIABLES = regex(
+    r"\A(?:tf\.(?:compat\.v1\.)?(?:get_variable|Variable|(?:keras\.|contrib\.)?layers\.\w+|variable_scope)"
+    r"|(?:slim|layers)\.\w+)\Z"
+)
+_RUNS = frozenset({"run", "eval"})
+
+
+def graph_model_loops(program: Program) -> Iterator[GraphModelLoop]:
+    """Every loop that builds variables and an optimizer anew and runs them in a session from outside it;
+    nothing where a turn begins a graph or a session, or where variables are shared by their names.
+    """
+    functions = {
+        node.name: node.body
+        for statement in program
+        for node in statement.nodes
+        if isinstance(node, ast.FunctionDef)
+    }
+    running = {name for name, body in functions.items() if _names_called(body) & _RUNS}
+    builders = {
+        name: body
+        for statement in program
+        for node in statement.nodes
+        for name, body in _builders_in(node, functions)
+        if not statement.of_frame
+    }
+    for statement in program:
+        for loop in statement.nodes:
+            if not isinstance(loop, ast.For | ast.While) or statement.of_frame or not statement.runs(loop):
+                continue
+            calls = list(_calls(loop.body))
+            below = [
+                call
+                for each in calls
+                if last_name(each.func) in builders
+                for call in _calls(builders[last_name(each.func)])
+            ]
+            names = {last_name(call.func) for call in (*calls, *below)}
+            if not names & (_RUNS | running) or names & (
+                _BEGINS_A_GRAPH | (_BEGINS_A_SESSION - {"minimize"})
+            ):
+                continue
+            if any(word.arg == "reuse" for call in (*calls, *below) for word in call.keywords):
+                continue
+            build = next((call for call in calls if last_name(call.func) in builders), None)
+            if build is None and _builds(loop.body, functions):
+                build = next(call for call in calls if last_name(call.func) in _MINIMIZES)
+            if build is not None:
+                alike = not _depends(build, loop) if last_name(build.func) in builders else False
+                yield GraphModelLoop(
+                    statement.line_of(loop), statement.line_of(build), ast.unparse(build), alike
+                )
+
+
+def _names_called(body: Sequence[ast.stmt]) -> set[str]:
+    return {last_name(call.func) for call in _calls(body)}
+
+
+def _builders_in(
+    node: ast.AST, functions: Mapping[str, list[ast.stmt]]
+) -> Iterator[tuple[str, list[ast.stmt]]]:
+    """A function that builds, or a class whose objects are built when they are made."""
+    if isinstance(node, ast.FunctionDef) and _builds(node.body, functions) and not _runs_itself(node.body):
+        yield node.name, node.body
+    if isinstance(node, ast.ClassDef) and all(last_name(each) == "object" for each in node.bases):
+        own = [each for each in node.body if isinstance(each, ast.FunctionDef)]
+        begun = [each for each in own if each.name in _ONCE_EACH]
+        body = [part for each in own for part in each.body]
+        if begun and _builds(body, functions):
+            yield node.name, [part for each in begun for part in each.body]
+
+
+def _runs_itself(body: Sequence[ast.stmt]) -> bool:
+    """Whether a function runs a session by itself: a study, and no builder."""
+    return any(last_name(call.func) in ("run", *_BEGINS_A_GRAPH, "Session") for call in _calls(body))
+
+
+def _builds(body: Sequence[ast.stmt], functions: Mapping[str, list[ast.stmt]]) -> bool:
+    """Whether it makes variables, by itself or by functions that it calls, and an optimizer's step, which
+    makes their slots.
+    """
+    names = _names_called(body)
+    called = (functions[name] for name in sorted(names) if name in functions)
+    return bool(names & _MINIMIZES) and any(
+        _MAKES_VARIABLES.match(ast.unparse(call.func)) for part in (body, *called) for call in _calls(part)
+    )
+
+
+def _depends(build: ast.Call, loop: ast.For | ast.While) -> bool:
+    """Whether anything but a name is given that the loop goes over: a width, a rate."""
+    over = _names(loop.target) if isinstance(loop, ast.For) else set()
+    given = [*build.args, *(word.value for word in build.keywords)]
+    return any(_names(each) & over for each in given if not _is_a_text(each))
+
+
+def _is_a_text(node: ast.expr) -> bool:
+    """`"q%02d" % q`, `f"fold{k}"`, `"w{}".format(w)`, `str(k)`."""
+    if isinstance(node, ast.JoinedStr):
+        return True
+    if isinstance(node, ast.BinOp):
+        return any(_is_a_text(each) for each in (node.left, node.right))
+    if isinstance(node, ast.Call):
+        of_text = isinstance(node.func, ast.Attribute) and _is_a_text(node.func.value)
+        return of_text or last_name(node.func) == "str"
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)

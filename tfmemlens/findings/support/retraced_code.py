@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from tfmemlens.findings.support.embedded_arrays import embedded_array
 from tfmemlens.knowledge.tree_values import last_name
 from tfmemlens.model.line import Line
 from tfmemlens.model.program import Program, Statement
@@ -17,6 +18,8 @@ _TO_NUMBERS = frozenset({"int", "float", "len", "round"})
 _COUNTS = frozenset({"range", "enumerate"})
 _COPIES = frozenset({"constant", "convert_to_tensor"})
 _DEEPEST = 4
+NUMBER, STRING, OBJECT = "number", "string", "object"
+"""What of Python's a call gives: each new one is traced anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +28,9 @@ class Retraced:
 
     line: Line
     number: tuple[str, str, Line] | None = None
-    """The argument that gets a Python number, what it is given, and the line of the call."""
+    """The argument that gets a Python number, or another value of Python's that is new for each call, what it
+    is given, and the line of the call.
+    """
     shape: tuple[str, Line] | None = None
     """Where no call gives a number: an argument that a loop makes anew for each call, and the line of the
     call. Its shape most likely changes.
@@ -34,6 +39,12 @@ class Retraced:
     """The name from outside that its code makes a tensor of, and where."""
     other_shapes: bool = False
     """Whether it is given something besides, which may have another shape at each call."""
+    kind: str = NUMBER
+    """What of Python's `number` is."""
+    embedded: tuple[str, Line] | None = None
+    """The array of NumPy's that it, or what it calls, uses from outside, and where: each trace copies it."""
+    compared: bool = False
+    """Whether Python's `min` or `max` takes the number, which no tensor can be given to."""
 
 
 def retraced(program: Program, name: str) -> Retraced | None:
@@ -46,11 +57,16 @@ def retraced(program: Program, name: str) -> Retraced | None:
     if len({statement.line_of(node) for statement, node in functions}) != 1:
         return None
     statement, node = functions[0]
-    number = _number(program, node)
+    kind, number = NUMBER, _number(program, node)
+    for other in (STRING, OBJECT):
+        if number is None and (number := _new_value(program, node, other)):
+            kind = other
     shape = None if number or _is_relaxed(node) else _of_each_turn(program, node)
     given = [each for each in node.args.args if each.arg != "self"]
     others = number is not None and len(given) > 1 and not _is_relaxed(node)
-    return Retraced(statement.line_of(node), number, shape, _array(statement, node), others)
+    array, embedded = _array(statement, node), embedded_array(program, node)
+    compared = number is not None and _is_compared(node, number[0])
+    return Retraced(statement.line_of(node), number, shape, array, others, kind, embedded, compared)
 
 
 def given_numbers(program: Program) -> Iterator[tuple[str, Line, dict[str, str], Line]]:
@@ -148,6 +164,86 @@ def _numbers(program: Program, function: ast.FunctionDef) -> Iterator[tuple[str,
                 yield argument, ast.unparse(value), statement.line_of(call)
 
 
+def _is_compared(function: ast.FunctionDef, argument: str) -> bool:
+    return any(
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in ("min", "max")
+        and any(isinstance(part, ast.Name) and part.id == argument for part in ast.walk(node))
+        for node in ast.walk(function)
+    )
+
+
+def _new_value(program: Program, function: ast.FunctionDef, kind: str) -> tuple[str, str, Line] | None:
+    """The first argument of a call in a loop that is a string made with a number of the loop, or an object of
+    a class of the program that is made for the call.
+    """
+    names = [each.arg for each in function.args.args if each.arg != "self"]
+    for statement, call, around in _calls(program, function.name):
+        given = [*zip(names, call.args, strict=False), *((word.arg, word.value) for word in call.keywords)]
+        loop = _around(program, call)
+        for argument, value in given:
+            made = _made_for(loop, value) if loop else value
+            if not argument or made is None:
+                continue
+            if _is_new_string(program, made, around) if kind == STRING else _is_new_object(program, made):
+                return argument, ast.unparse(value), statement.line_of(call)
+    return None
+
+
+def _made_for(loop: ast.For | ast.While, value: ast.expr) -> ast.expr | None:
+    """What each turn of the loop gives to the name that a call is given; else what it is given."""
+    if not isinstance(value, ast.Name):
+        return value
+    for node in ast.walk(loop):
+        if isinstance(node, ast.Assign) and any(last_name(each) == value.id for each in node.targets):
+            return node.value
+    return None
+
+
+def _is_new_string(program: Program, value: ast.expr, around: ast.FunctionDef | None) -> bool:
+    """`f"fold-{n}"`, `"fold-%d" % n`, `"fold-{}".format(n)` or `str(n)` of a number that a loop counts."""
+    if isinstance(value, ast.JoinedStr):
+        parts = [each.value for each in value.values if isinstance(each, ast.FormattedValue)]
+    elif isinstance(value, ast.BinOp) and isinstance(value.op, ast.Mod) and _is_text(value.left):
+        parts = value.right.elts if isinstance(value.right, ast.Tuple) else [value.right]
+    elif isinstance(value, ast.Call) and (
+        last_name(value.func) == "str"
+        or (isinstance(value.func, ast.Attribute) and _is_text(value.func.value))
+    ):
+        parts = value.args
+    else:
+        return False
+    return any(_is_number(program, each, around, _DEEPEST) for each in parts)
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _is_new_object(program: Program, value: ast.expr) -> bool:
+    """`Phase(1.0)` of a class of the program that is told apart by which object it is, and holds no tensors
+    that TensorFlow would look into.
+    """
+    name = last_name(value.func) if isinstance(value, ast.Call) else ""
+    made = [
+        node
+        for statement in program
+        for node in statement.nodes
+        if isinstance(node, ast.ClassDef) and node.name == name
+    ]
+    return bool(made) and all(_is_told_apart(each) for each in made)
+
+
+def _is_told_apart(owner: ast.ClassDef) -> bool:
+    """Whether two objects with the same values are two to TensorFlow: no tuple, and nothing compares them."""
+    bases = {last_name(each) for each in owner.bases}
+    words = {ast.unparse(each) for each in owner.decorator_list}
+    compares = any(isinstance(each, ast.FunctionDef) and each.name == "__eq__" for each in owner.body)
+    data = any("dataclass" in each and "eq=False" not in each for each in words)
+    return not (compares or data or bases - {"object"})
+
+
 _RELAXED = frozenset({"input_signature", "reduce_retracing", "experimental_relax_shapes"})
 
 
@@ -226,12 +322,30 @@ def _is_number(program: Program, value: ast.expr, around: ast.FunctionDef | None
     """Whether a value is a number of Python's that may differ: counted by a loop, or computed of such."""
     if isinstance(value, ast.BinOp):
         sides = (value.left, value.right)
-        return any(isinstance(each, ast.Constant) for each in sides) and any(
-            _is_number(program, each, around, depth) for each in sides
+        return (
+            not any(map(_is_text, sides))
+            and any(isinstance(each, ast.Constant) for each in sides)
+            and any(_is_number(program, each, around, depth) for each in sides)
         )
     if isinstance(value, ast.Call):
-        return isinstance(value.func, ast.Name) and value.func.id in _TO_NUMBERS
+        return isinstance(value.func, ast.Name) and (
+            value.func.id in _TO_NUMBERS or (depth > 0 and _is_schedule(program, value, around, depth - 1))
+        )
     return isinstance(value, ast.Name) and depth > 0 and _counts(program, value.id, around, depth - 1)
+
+
+_OF_TENSORS = regex(r"\b(?:tf|tensorflow|keras)\.")
+
+
+def _is_schedule(program: Program, call: ast.Call, around: ast.FunctionDef | None, depth: int) -> bool:
+    """`rate_at(step)` or `min(1.0, step / 40)`: what Python computes of a number that differs."""
+    if not any(_is_number(program, each, around, depth) for each in call.args):
+        return False
+    name = last_name(call.func)
+    own = [node for _, node in _functions(program) if node.name == name]
+    return name in ("min", "max", "abs") or (
+        bool(own) and not any(_OF_TENSORS.search(ast.unparse(each)) for each in own)
+    )
 
 
 def _counts(program: Program, name: str, around: ast.FunctionDef | None, depth: int) -> bool:
