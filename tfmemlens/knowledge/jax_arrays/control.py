@@ -41,6 +41,8 @@ class Control(Calls):
             return self.apply(inner, (*function.positional, *args), dict(function.named) | named, node)
         if kind == "pulled":
             return tuple(function.positional)
+        if kind == "unravelled":
+            return function.positional[0]
         if kind == "with":
             return Transformed(inner.last, args[0], (), function.named) if args else UNKNOWN
         if "jit" in kind and self.lines and not self.kinds:
