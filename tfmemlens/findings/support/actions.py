@@ -188,8 +188,8 @@ _SHRINKING = ("smaller-batch", "lower-constant", "lower-setting", "smaller-input
 _SAME_RESULTS = frozenset(
     """
     clear-session clip-per-variable compile-once data-on-the-host data-out-of-the-graph distances-by-product
-    drop-models drop-references drop-results evaluation-in-batches finalize-graph hessian-products in-batches
-    integer-ids integer-labels join-once keep-numbers keep-off-the-device keep-the-slices load-once
+    drop-models drop-references drop-results dual-form evaluation-in-batches finalize-graph hessian-products
+    in-batches integer-ids integer-labels join-once keep-numbers keep-off-the-device keep-the-slices load-once
     look-up-by-index make-once matrix-product no-jacobian no-kept-tape no-persistent-tape one-function
     one-product ops-once outside-the-tape pass-as-argument penalty-on-rows plain-tapes
     project-before-gather sparse-labels

@@ -156,7 +156,11 @@ def _most_likely_made(case: Case, moment: Moment, need: int | None) -> MadeByLin
     need = need or 0
     from tfmemlens.findings.support.grown_pairs import grown_pairs
     from tfmemlens.findings.support.held_beside_restored import held_beside_restored
-    from tfmemlens.findings.support.jax_computed import computed_in_all, computed_within  # reads trees
+    from tfmemlens.findings.support.jax_computed import (  # reads trees
+        computed_for_certain,
+        computed_in_all,
+        computed_within,
+    )
     from tfmemlens.findings.support.jax_program import (
         gradients_by_program,
         made_by_program,
@@ -169,6 +173,7 @@ def _most_likely_made(case: Case, moment: Moment, need: int | None) -> MadeByLin
         grown_pairs(told, need),
         weights_of_size(case, need),
         held_beside_restored(told, failed.source_text),
+        computed_for_certain(case, moment, need, _advice),
         made_by_program(told, need, counted=_is_counted(moment)) if large else None,
         computed_within(case, moment, need, _advice),
         made_by(failed.source_text, need, failed.frames, told.code, on_tpu=failed.kind is RequestKind.TPU),
