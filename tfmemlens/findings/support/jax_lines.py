@@ -35,6 +35,7 @@ from tfmemlens.findings.support.rows import (
     of_a_program,
     waits_for_another,
 )
+from tfmemlens.findings.support.stated_parameters import of_stated_parameters
 from tfmemlens.findings.support.stated_sizes import Product, as_product, stated_square
 from tfmemlens.findings.support.stated_weights import StatedWeights, weights_of_the_failed
 from tfmemlens.findings.support.tried_kernels import names_of
@@ -96,6 +97,8 @@ def made_at(case: Case, moment: Moment) -> MadeByLine | None:
         product = as_product(need, told.sizes, double=double)
         if product and made and _COPIES_OF_WEIGHTS & {remedy.slug for remedy in made.remedies}:
             made = None  # the text's own sizes make the request, to the byte
+        if made is None and of_stated_parameters(case, need):
+            return None  # second-order-matrix says it
         made = with_product(made, product, need)
         if made and failed.kind is RequestKind.HOST:  # NumPy's array, which no setting of JAX makes smaller
             made = replace(
