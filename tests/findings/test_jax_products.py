@@ -172,3 +172,67 @@ def test_a_mapped_function_that_grades_a_free_name_makes_gradients_of_each() -> 
 )
 def test_gradients_by_what_each_row_has_are_none_of_the_weights(body: str) -> None:
     assert "gradients of all weights" not in explained(HIDDEN.format(body=body), 3_024_030_208).verdict
+
+
+CACHE = (
+    "L, B, T, H, D = 4, 32, 8192, 16, 64\ndef new_{name}():\n    return jnp.zeros((L, B, T, H, D))\n"
+    "@jax.jit\ndef decode(c, q, i):\n    a = jax.nn.softmax(jnp.einsum('bhd,bthd->bht', q, c[i]))\n"
+    "    return a, c.at[i].set(c[i] + 1.0)\nc = new_{name}()\nfor i in range(L):\n"
+    "    a, c = decode(c, jnp.ones((B, H, D)), i)\n"
+)
+
+
+def test_a_cache_of_keys_takes_16_bits_and_fewer_texts() -> None:
+    need = 4 * 32 * 8192 * 16 * 64 * 4
+    slugs = [slug for slug, _ in advised(explained(CACHE.format(name="cache"), need))]
+    assert slugs[:3] == ["donate-buffers", "narrow-array", "smaller-generation"]
+    others = [slug for slug, _ in advised(explained(CACHE.format(name="field"), need))]
+    assert "smaller-generation" not in others
+
+
+STACKED = (
+    "xs = jnp.ones((900, 64, 64, 64, 3))\n@jax.jit\ndef sample(x):\n"
+    "    return jax.lax.scan(lambda c, t: (c * 0.5 + t, c), x, xs)\n"
+    "_, history = sample(jnp.ones((64, 64, 64, 3)))\nprint(history)\n"
+)
+PINN = (
+    "params = {{'w': jnp.ones((3, 512)), 'v': jnp.ones(512)}}\npts = jnp.ones((90_000, 3))\n"
+    "def u(p, x):\n    return jnp.tanh(x @ p['w']) @ p['v']\n"
+    "def residual(p, x):\n    return jnp.trace(jax.hessian(u, argnums=1)(p, x))\n"
+    "def loss(p, pts):\n    return (jax.vmap(residual, in_axes=(None, 0))(p, pts) ** 2).mean()\n"
+    "step = jax.jit({step}(loss))\nprint(step(params, pts))\n"
+)
+
+
+def test_without_a_gradient_no_advice_speaks_of_one() -> None:
+    report = explained(STACKED, 900 * 64 * 64 * 64 * 3 * 4)
+    assert not [each for each in report.actions if each.remedy.text.startswith("under a gradient")]
+    graded = STACKED + "g = jax.grad(lambda x: sample(x)[0].sum())(jnp.ones((64, 64, 64, 3)))\n"
+    report = explained(graded, 900 * 64 * 64 * 64 * 3 * 4)
+    assert [each for each in report.actions if "checkpoint" in (each.remedy.code or "")]
+
+
+@pytest.mark.parametrize(("step", "kept"), [("jax.value_and_grad", True), ("jax.checkpoint", False)])
+def test_second_derivatives_of_points_under_a_gradient_are_computed_again(step: str, kept: bool) -> None:
+    report = explained(PINN.format(step=step), 13_028_431_872)
+    assert ("the gradient that is taken of it keeps" in report.verdict) is kept
+    assert "so one row takes that" not in report.verdict  # a third of it is a third by chance
+
+
+@pytest.mark.parametrize("line", ["36900 unknowns, 400 residuals", "n_params=36900", "parameters: 36,900"])
+def test_a_printed_count_of_parameters_is_no_count_of_rows(line: str) -> None:
+    for need in (PAIRS, 2 * PAIRS + 90_000):
+        report = pipeline.explain(f"{line}\n{ASKED} {need} bytes.\n")
+        assert "36,900 parameters" in report.verdict
+        assert advised(report)[0][0] == "dual-form"
+
+
+@pytest.mark.parametrize("line", ["36900 rows, 400 parameters", "n_samples=36900", "points: 36,900"])
+def test_a_printed_count_of_rows_is_none_of_parameters(line: str) -> None:
+    report = pipeline.explain(f"{line}\n{ASKED} {2 * PAIRS + 90_000} bytes.\n")
+    assert "36,900 parameters" not in report.verdict
+
+
+def test_a_grid_is_known() -> None:
+    code = "@jax.jit\ndef f(p):\n    y, x = jnp.mgrid[:9000, 0:9001]\n    return y * p + x\nf(2.0)\n"
+    assert "[9000,9001]" in explained(code, 9000 * 9001 * 4).verdict

@@ -30,6 +30,7 @@ from tfmemlens.findings.support.jax_stores import CREATES as _CREATES
 from tfmemlens.findings.support.jax_stores import (
     drawn_in_parts,
     fewer,
+    is_cache_of_keys,
     main_side,
     store,
     taken_alone,
@@ -494,9 +495,13 @@ def _remedies(
 ) -> tuple[Remedy, ...]:
     """What makes the array smaller: by how it is made, by the idiom of its line, else by its sizes."""
     first = made[0]
-    remedies = tuple(_of_kind(first, turns, need, followed))
+    cache = next((each for each in made if each.name in _CREATES and is_cache_of_keys(each, followed)), None)
+    remedies = tuple(store(cache, followed) if cache else _of_kind(first, turns, need, followed))
     if not remedies and (idiom := advice(first.code, need)):
         remedies = tuple(each for each in idiom.remedies if each.slug != _HALF.slug)  # the dtype is known
+        if not (followed.derived or any(each.gradient for each in followed.arrays)):
+            of_none = tuple(each for each in remedies if not each.text.startswith("under a gradient"))
+            remedies = of_none if of_none == remedies else (*of_none, _TURNS_TO_THE_HOST)
         remedies = _under_a_gradient(first, of_pairs(first, followed, remedies))
     remedies = remedies or (_in_parts(first, need, followed),)
     if any(each.name == "returned" for each in made):
@@ -507,6 +512,11 @@ def _remedies(
     return remedies
 
 
+_TURNS_TO_THE_HOST = Remedy(
+    "or run a part of the turns at a time, and bring the rows of each part to the host (pictures as uint8)",
+    "carry, rows = jax.lax.scan(body, carry, part); kept.append(np.asarray(rows))   # for each part of xs",
+    slug="in-pieces",
+)
 _HALF = Remedy(
     "compute in float32: half of this",
     "jax.config.update('jax_enable_x64', False)",

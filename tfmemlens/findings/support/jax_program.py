@@ -71,7 +71,7 @@ def _by_rows(program: list[Statement], made: MadeByLine, need: int) -> MadeByLin
     """The same with what one row takes, where the request is a whole number of rows."""
     for each in arrays_of(Program(tuple(program))).derived:
         rows = each.by if each.kind in ("jacfwd", "hessian") else each.given
-        if rows > 1 and need % rows == 0 and need // rows >= each.given * _FLOAT:
+        if rows >= _LEAST_ROWS and need % rows == 0 and need // rows >= each.given * _FLOAT:
             row = need // rows
             what = f"{made.what}: the request is {rows:,} x {human(row)}, to the byte, so one row takes that"
             return replace(made, what=what)
@@ -434,6 +434,27 @@ def _vmapped_over_draws(line: Line, name: str, pairs: str, drawn: Line) -> MadeB
     )
 
 
+_GRADIENT_OF_PARTS = (
+    Remedy(
+        "take the gradient for some of the examples (points) at a time, and add the parts up",
+        "grads, _ = jax.lax.scan(add_gradient_of, zeros_like_params, parts)   # of a mean: / len(parts)",
+        slug="in-blocks",
+    ),
+    Remedy(
+        "or go through them in blocks that the backward pass computes again (jax.checkpoint inside vmap alone"
+        " computes all of them at once again)",
+        "r = jax.lax.map(jax.checkpoint(lambda x: residual(params, x)), points, batch_size=2000)",
+        slug="recompute-body",
+    ),
+)
+_LAPLACIAN = Remedy(
+    "or compute only the second derivatives that are used: a Laplacian is the sum over axes of a derivative"
+    " of a derivative along the axis",
+    "d2 = lambda e: jax.jvp(lambda x: jax.jvp(u, (x,), (e,))[1], (x,), (e,))[1]   # sum over jnp.eye(d)",
+    slug="hessian-products",
+)
+
+
 def _vmapped_under_a_gradient(line: Line, name: str, pairs: str) -> MadeByLine:
     """Parts of what a gradient goes through are kept all the same: the gradient itself is taken in parts."""
     return MadeByLine(
@@ -447,8 +468,9 @@ def _vmapped_under_a_gradient(line: Line, name: str, pairs: str) -> MadeByLine:
                 slug="in-blocks",
             ),
             Remedy(
-                "or let the backward pass compute each of them again",
-                "jax.vmap(jax.checkpoint(f))(xs)",
+                "or go through them in blocks that the backward pass computes again (jax.checkpoint inside"
+                " vmap alone computes all of them at once again)",
+                "ys = jax.lax.map(jax.checkpoint(f), xs, batch_size=256)",
                 slug="recompute-body",
             ),
         ),
@@ -647,7 +669,7 @@ def _derivative(program: list[Statement]) -> MadeByLine | None:
         return None
     second, line, call = best
     if mapped := _mapped_over(program, call):
-        return _for_each_example(mapped, line, second)
+        return _for_each_example(program, mapped, line, second)
     if turned := _wrong_way(program, second):
         return turned
     matrix = "Hessian" if second else "Jacobian"
@@ -730,11 +752,21 @@ def _mapped_over(program: list[Statement], call: ast.Call) -> tuple[Line, str] |
     return None
 
 
-def _for_each_example(mapped: tuple[Line, str], line: Line, second: bool) -> MadeByLine:
+def _for_each_example(
+    program: list[Statement], mapped: tuple[Line, str], line: Line, second: bool
+) -> MadeByLine:
     """A matrix of derivatives for each of the examples that vmap goes over at once."""
     over, name = mapped
     matrix = "Hessian" if second else "Jacobian"
     at = "" if over == line else f" of {line.place}"
+    maps = (node for each, node in _nodes(program, ast.Call) if each.line_of(node) == over)
+    if any(last_name(node.func) == "vmap" and _is_differentiated(program, node) for node in maps):
+        return MadeByLine(
+            f"the vmap of {over.place} makes the whole {matrix}{at} for every example at once, and the"
+            " gradient that is taken of it keeps what each of them needs",
+            (*_GRADIENT_OF_PARTS, *((_LAPLACIAN,) if second else ())),
+            line=over,
+        )
     return MadeByLine(
         f"the vmap of {over.place} makes the whole {matrix}{at} for every example at once",
         (

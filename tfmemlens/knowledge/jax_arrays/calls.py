@@ -305,6 +305,8 @@ class Calls:
 
     def _of_subscript(self, node: ast.Subscript, scope: JaxScope) -> Any:
         value, index = self.value(node.value, scope), self.index(node.slice, scope)
+        if isinstance(value, Library) and value.last == "mgrid":
+            return self.note(self.grid(value, index) or UNKNOWN, node, "mgrid")
         if isinstance(value, Updated):
             parts = index if isinstance(index, tuple) else (index,)
             return replace(value, at_a_constant=all(map(is_number, parts)))
@@ -324,6 +326,19 @@ class Calls:
             return value[index]
         known = inside and isinstance(index, int) and -len(value) <= index < len(value)
         return value[index] if known else UNKNOWN
+
+    def grid(self, of: Library, index: Any) -> JaxArray | None:
+        """`mgrid[:64, :64]`."""
+        parts = index if isinstance(index, tuple) else (index,)
+        sides = [
+            len(range(each.start or 0, each.stop, each.step or 1))
+            for each in parts
+            if isinstance(each, slice) and isinstance(each.stop, int)
+        ]
+        if len(sides) < len(parts) or not sides:
+            return None
+        host = of.path.startswith("numpy")
+        return JaxArray((len(sides), *sides), "int64" if host or self.x64 else "int32", host)
 
     def index(self, node: ast.expr, scope: JaxScope) -> Any:
         """An index, with slices of Python's own."""
