@@ -94,6 +94,10 @@ def made(code: str) -> tuple[tuple[int, ...], str]:
             (5, 30, 30, 8),
             "float32",
         ),
+        ("jnp.argsort(x)", (6, 4), "int32"),
+        ("jnp.bincount(jnp.arange(9), length=5)", (5,), "int32"),
+        ("jnp.float32(3.0)", (), "float32"),
+        ("jnp.asarray(np.random.default_rng(0).zipf(1.3, size=(3, 5)))", (3, 5), "int32"),
         ("jax.vmap(lambda r: r @ y)(x)", (6, 10), "float32"),
         ("jax.jacrev(lambda r: r @ y)(x[0])", (10, 4), "float32"),
         ("jax.hessian(lambda r: (r * r).sum())(x[0])", (4, 4), "float32"),
@@ -282,3 +286,20 @@ def test_an_object_that_holds_itself_is_followed_once() -> None:
 def test_a_slice_of_more_than_there_can_be_is_left_out() -> None:
     told = followed("import jax.numpy as jnp\nx = jnp.zeros((1 << 70, 8))\ny = x[3:]\nz = jnp.ones((5, 6))\n")
     assert (5, 6) in [each.array.shape for each in told.arrays]
+
+
+FLAT = "from jax.flatten_util import ravel_pytree\nflat, unravel = ravel_pytree({{'w': x, 'b': {b}}})\n"
+
+
+def test_a_flattened_tree_has_all_its_numbers_and_goes_back() -> None:
+    code = FLAT.format(b="jnp.zeros(5)") + "g = jax.grad(lambda t: unravel(t)['w'].sum())(flat)\n"
+    assert made(code) == ((29,), "float32")
+    assert made(FLAT.format(b="jnp.zeros(5)") + "unravel(flat)['w'] @ y\n") == ((6, 10), "float32")
+    assert not [
+        each for each in followed(HEAD + FLAT.format(b="load()")).arrays if each.name == "ravel_pytree"
+    ]
+
+
+def test_what_a_generator_hands_on_is_followed() -> None:
+    code = "def parts():\n    yield from jnp.zeros((9, 8, 7))\nfor part in parts():\n    part + 1.0\n"
+    assert made(code) == ((8, 7), "float32")

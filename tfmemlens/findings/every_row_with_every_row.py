@@ -22,6 +22,7 @@ from tfmemlens.findings.support import jax_lines, use_of_pairs
 from tfmemlens.findings.support.program_lines import code_lines, settings_by_name
 from tfmemlens.findings.support.rows import device_limit, lists_buffers, on_host, requests
 from tfmemlens.findings.support.situation import JAX, framework_of
+from tfmemlens.findings.support.stated_parameters import of_stated_parameters
 from tfmemlens.findings.support.stated_sizes import (
     LEAST_SQUARE_SIDE,
     SQUARE_DTYPES,
@@ -49,7 +50,7 @@ def check(case: Case) -> Iterator[Finding]:
 
     for index, moment, request in list(requests(case))[:1]:
         need, limit = request.needed_bytes, device_limit(case, moment)
-        if not need or lists_buffers(moment) or side_of_hessian(request):
+        if not need or lists_buffers(moment) or side_of_hessian(request) or of_stated_parameters(case, need):
             continue
         if case.capture.surroundings.shows("jax: a full guide"):
             continue  # a covariance, which is a square of latent values
@@ -74,7 +75,8 @@ def check(case: Case) -> Iterator[Finding]:
             yield _of_printed(index, request, need, printed)
             continue  # a square of such rows is one by chance
         side, dtype = square[0], square[1]
-        if dtype == "float64" and not (on_cpu or _has_64_bits(case)):
+        seen = bool(case.capture.surroundings.program())
+        if dtype == "float64" and not ((on_cpu and not seen) or _has_64_bits(case)):
             dtype = TWICE
         if _is_of_a_hessian(case, request):
             continue  # failing-line-of-jax says it

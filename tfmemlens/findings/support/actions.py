@@ -201,16 +201,14 @@ _INSTEAD_OF_ROWS = ("embed-the-feature",)
 _SHRINKING = ("smaller-batch", "lower-constant", "lower-setting", "smaller-input", "shorter-sequences")
 _SAME_RESULTS = frozenset(
     """
-    clear-session clip-per-variable compile-once compile-the-forward data-on-the-host
-    data-out-of-the-graph distances-by-product
-    drop-models drop-references drop-results evaluation-in-batches finalize-graph hessian-products in-batches
-    integer-ids integer-labels join-once keep-numbers keep-off-the-device keep-the-slices load-once
-    look-up-by-index make-once matrix-product no-jacobian no-kept-tape no-persistent-tape one-function
-    one-product ops-once outside-the-tape pass-as-argument penalty-on-rows plain-tapes
-    project-before-gather sparse-labels
-    sparse-labels-alone sparse-product sparse-updates stay-sparse stop-recording sum-as-you-go
-    sum-in-the-product
-    tape-inside-loop tape-per-part
+    clear-session clip-per-variable compile-once compile-the-forward data-on-the-host data-out-of-the-graph
+    distances-by-product drop-models drop-references drop-results dual-form evaluation-in-batches
+    finalize-graph hessian-products in-batches integer-ids integer-labels join-once keep-numbers
+    keep-off-the-device keep-the-slices load-once look-up-by-index make-once matrix-product no-jacobian
+    no-kept-tape no-persistent-tape one-function one-product ops-once outside-the-tape pass-as-argument
+    penalty-on-rows plain-tapes project-before-gather sparse-labels sparse-labels-alone sparse-product
+    sparse-updates stay-sparse stop-recording sum-as-you-go sum-in-the-product tape-inside-loop
+    tape-per-part
     """.split()
 )
 """What makes the same numbers with less memory."""

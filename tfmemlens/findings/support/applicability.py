@@ -472,6 +472,7 @@ TABLE: dict[str, Applicability] = {
     # Of batches and data.
     "in-pieces": _ANYWHERE,
     "without-copies": Applicability(_OF_JAX),
+    "dual-form": Applicability(_OF_JAX),
     "forward-derivatives": Applicability(_OF_JAX),
     "backward-derivatives": Applicability(_OF_JAX),
     "setting-that-works": Applicability(shell=True),

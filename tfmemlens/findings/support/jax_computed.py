@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from tfmemlens.findings.support.jax_code.changes import (
     FEWER_SAMPLES,
+    HESSIAN_PRODUCTS,
     IN_BLOCKS,
     RECOMPUTED_STEPS,
     SCAN_OF_BLOCKS,
@@ -16,11 +17,20 @@ from tfmemlens.findings.support.jax_code.changes import (
     gradients_in_parts,
 )
 from tfmemlens.findings.support.jax_pairs import of_pairs
+from tfmemlens.findings.support.jax_products import (
+    DIAGONAL_OR_BLOCKS,
+    OF_PAIRS_OF_PARAMETERS,
+    forward_first,
+    is_of_parameters,
+    of_itself,
+    of_one_hot,
+)
 from tfmemlens.findings.support.jax_stack import LEAST_BYTES, MadeByLine
 from tfmemlens.findings.support.jax_stores import CREATES as _CREATES
 from tfmemlens.findings.support.jax_stores import (
     drawn_in_parts,
     fewer,
+    is_cache_of_keys,
     main_side,
     store,
     taken_alone,
@@ -74,14 +84,17 @@ def computed_array(case: Case, moment: Moment, need: int | None, advice: Advice)
 
 def is_told_by_the_code(case: Case, side: int, need: int) -> bool:
     """Whether a line of the program makes an array of the request's bytes that is no square of so many rows,
-    or a square that nobody means: of a row and a column, or by an update inside vmap. Then it is named.
+    or a square of them that is no kernel: of a row and a column, by an update inside vmap, or of the numbers
+    that something is differentiated or solved for. Then it is named.
     """
     program = case.capture.surroundings.program()
     arrays = arrays_of(program).arrays if program else ()
     unmeant = (MISMATCH, UPDATE_OF_ROWS)
     squares = [each for each in arrays if each.array.shape == (side, side)]
     others = [each for each in arrays if need in (each.array.bytes, round_up(each.array.bytes))]
-    return any(each.name in unmeant for each in squares) or bool(others and not squares)
+    return any(each.name in unmeant or is_of_parameters(each) for each in squares) or bool(
+        others and not squares
+    )
 
 
 def makes_pairs(case: Case, need: int, sides: Sequence[int]) -> bool:
@@ -221,6 +234,8 @@ def computed_within(case: Case, moment: Moment, need: int | None, advice: Advice
     if followed is None or need is None:
         return None
     inside = _in_the_program(moment, followed)
+    if of_each := _all_of_each_sample(inside, need, followed):
+        return of_each
     fitting = [each for each in inside if _held(each) <= need]  # no program is smaller than a part of it
     largest = max(fitting, key=_held, default=None)
     if largest is None or _held(largest) < need * _LEAST_SHARE:
@@ -235,6 +250,50 @@ def _is_times(largest: Noted, need: int) -> bool:
     """Whether what is asked for is one, two … of this array and next to nothing else."""
     times = round(need / _held(largest))
     return times <= _FEW_TIMES and 0 <= need - times * _held(largest) <= _EXACTLY * need
+
+
+def _all_of_each_sample(inside: Sequence[Noted], need: int, followed: Followed) -> MadeByLine | None:
+    """Gradients of all weights for each sample, where they are most of what is asked for."""
+    sets = [each for each in inside if _of_each_sample(each) and _MOST_OF_IT * need <= each.together <= need]
+    largest = max(sets, key=lambda each: each.array.bytes, default=None)
+    if largest is None:
+        return None
+    samples = largest.array.shape[0]
+    weights = largest.together // samples // _FLOAT
+    name = followed.names.get(samples)
+    many = f"{samples:,} samples" + (f" (`{name}`)" if name else "")
+    part = max(samples // _SIXTEEN, 1)
+    few = human(largest.together // samples * part)
+    return MadeByLine(
+        f"most likely {_at(largest)} inside vmap makes a gradient of all weights for each of {many} before"
+        f" anything adds them up: {samples:,} x {weights:,} float32, {human(largest.together)}: the"
+        f" compiled function asks for {_times(need / largest.together)} this; the largest of them is"
+        f" {_sized(largest.array, largest.array.shape, followed)}",
+        (
+            replace(
+                gradients_in_parts(samples),
+                saves_bytes=largest.together - largest.together // samples * part,
+                certainty=Certainty.ESTIMATE,
+            ),
+            replace(FEWER_SAMPLES, text=_FEWER_AT_ONCE.format(part, samples, few), code=None),
+        ),
+        Basis.SHAPE,
+        largest.line,
+        rules_out=_OF_ACTIVATIONS,
+        shape=largest.array.shape,
+    )
+
+
+_FLOAT, _SIXTEEN, _MOST_OF_IT = 4, 16, 0.4
+_FEWER_AT_ONCE = "or give a step fewer samples: {:,} instead of {:,} have gradients of {}"
+_OF_ACTIVATIONS = ("recompute", "recompute-body", "gradient-checkpointing")
+"""What makes less of what layers give, and leaves gradients as they are."""
+
+
+def computed_for_certain(case: Case, moment: Moment, need: int | None, advice: Advice) -> MadeByLine | None:
+    """The same where what the array is for is known as well, which no other reading of the code outweighs."""
+    made = computed_within(case, moment, need, advice)
+    return made if made and made.rules_out in (OF_PAIRS_OF_PARAMETERS, _OF_ACTIVATIONS) else None
 
 
 _FEW_TIMES, _EXACTLY = 4, 0.0002
@@ -349,13 +408,22 @@ def _told(made: Sequence[Noted], followed: Followed, need: int, advice: Advice) 
         what = f"most likely {what}"
     if first.name == MISMATCH:
         what += f"; most likely by mistake: [{first.array.shape[-1]}] meets [{first.array.shape[-1]},1]"
+    if use := of_one_hot(first, followed):
+        what += f"; {use.what}"
+    if is_of_parameters(first):
+        what += f"; {_PAIRS_OF_PARAMETERS.format(first.array.shape[0])}"
     if others:
         what += f"; as large: {others}"
     if exact and (larger := _larger(first, followed)):
         what += f"; {larger}"
     remedies = _remedies(made, need, turns, followed, advice)
     out = _without_effect(first, followed, remedies) if exact else ()
+    if use or is_of_parameters(first):
+        out = OF_PAIRS_OF_PARAMETERS
     return MadeByLine(what, remedies, Basis.SHAPE, first.line, rules_out=out, shape=first.array.shape)
+
+
+_PAIRS_OF_PARAMETERS = "a row and a column for each of {:,} parameters, however few rows of data there are"
 
 
 def _in_words(made: Noted, turns: int, followed: Followed) -> str:
@@ -427,9 +495,13 @@ def _remedies(
 ) -> tuple[Remedy, ...]:
     """What makes the array smaller: by how it is made, by the idiom of its line, else by its sizes."""
     first = made[0]
-    remedies = tuple(_of_kind(first, turns, need, followed))
+    cache = next((each for each in made if each.name in _CREATES and is_cache_of_keys(each, followed)), None)
+    remedies = tuple(store(cache, followed) if cache else _of_kind(first, turns, need, followed))
     if not remedies and (idiom := advice(first.code, need)):
         remedies = tuple(each for each in idiom.remedies if each.slug != _HALF.slug)  # the dtype is known
+        if not (followed.derived or any(each.gradient for each in followed.arrays)):
+            of_none = tuple(each for each in remedies if not each.text.startswith("under a gradient"))
+            remedies = of_none if of_none == remedies else (*of_none, _TURNS_TO_THE_HOST)
         remedies = _under_a_gradient(first, of_pairs(first, followed, remedies))
     remedies = remedies or (_in_parts(first, need, followed),)
     if any(each.name == "returned" for each in made):
@@ -440,6 +512,11 @@ def _remedies(
     return remedies
 
 
+_TURNS_TO_THE_HOST = Remedy(
+    "or run a part of the turns at a time, and bring the rows of each part to the host (pictures as uint8)",
+    "carry, rows = jax.lax.scan(body, carry, part); kept.append(np.asarray(rows))   # for each part of xs",
+    slug="in-pieces",
+)
 _HALF = Remedy(
     "compute in float32: half of this",
     "jax.config.update('jax_enable_x64', False)",
@@ -462,10 +539,16 @@ def _of_kind(made: Noted, turns: int, need: int, followed: Followed) -> list[Rem
     shape, name = made.array.shape, made.name
     if name == MISMATCH:
         return [ONE_SHAPE]
+    if use := of_one_hot(made, followed):
+        return [use.remedy]
+    if is_of_parameters(made):
+        return [*of_itself(made, followed)] or [*_OF_A_HESSIAN]
     if name == UPDATE_OF_ROWS:
         in_parts = _in_parts(made, need, followed)
         once = _ONE_UPDATE if _ADDS.search(made.code) else replace(_ONE_UPDATE, code=None)
         return [once, replace(in_parts, text=f"or {in_parts.text}")]
+    if turns > 1 and (forward := forward_first(followed)):
+        return [forward, RECOMPUTED_STEPS]
     if turns > 1 and name == "gradient":
         return [_blocks_of_turns(made, turns)]
     if turns > 1 and made.carried >= _AS_LARGE * made.array.bytes:
@@ -497,6 +580,16 @@ def _of_kind(made: Noted, turns: int, need: int, followed: Followed) -> list[Rem
     if name in _CREATES and len(shape) > 1:
         return store(made, followed)
     return []
+
+
+_OF_A_HESSIAN = (
+    replace(
+        HESSIAN_PRODUCTS,
+        text="take products with vectors, which never make the matrix: conjugate gradients solve with them,"
+        " and Lanczos finds the largest eigenvalues",
+    ),
+    DIAGONAL_OR_BLOCKS,
+)
 
 
 def _blocks_of_turns(made: Noted, turns: int) -> Remedy:

@@ -35,6 +35,7 @@ from tfmemlens.findings.support.rows import (
     of_a_program,
     waits_for_another,
 )
+from tfmemlens.findings.support.stated_parameters import of_stated_parameters
 from tfmemlens.findings.support.stated_sizes import Product, as_product, stated_square
 from tfmemlens.findings.support.stated_weights import StatedWeights, weights_of_the_failed
 from tfmemlens.findings.support.tried_kernels import names_of
@@ -96,6 +97,8 @@ def made_at(case: Case, moment: Moment) -> MadeByLine | None:
         product = as_product(need, told.sizes, double=double)
         if product and made and _COPIES_OF_WEIGHTS & {remedy.slug for remedy in made.remedies}:
             made = None  # the text's own sizes make the request, to the byte
+        if made is None and of_stated_parameters(case, need):
+            return None  # second-order-matrix says it
         made = with_product(made, product, need)
         if made and failed.kind is RequestKind.HOST:  # NumPy's array, which no setting of JAX makes smaller
             made = replace(
@@ -156,7 +159,11 @@ def _most_likely_made(case: Case, moment: Moment, need: int | None) -> MadeByLin
     need = need or 0
     from tfmemlens.findings.support.grown_pairs import grown_pairs
     from tfmemlens.findings.support.held_beside_restored import held_beside_restored
-    from tfmemlens.findings.support.jax_computed import computed_in_all, computed_within  # reads trees
+    from tfmemlens.findings.support.jax_computed import (  # reads trees
+        computed_for_certain,
+        computed_in_all,
+        computed_within,
+    )
     from tfmemlens.findings.support.jax_program import (
         gradients_by_program,
         made_by_program,
@@ -169,6 +176,7 @@ def _most_likely_made(case: Case, moment: Moment, need: int | None) -> MadeByLin
         grown_pairs(told, need),
         weights_of_size(case, need),
         held_beside_restored(told, failed.source_text),
+        computed_for_certain(case, moment, need, _advice),
         made_by_program(told, need, counted=_is_counted(moment)) if large else None,
         computed_within(case, moment, need, _advice),
         made_by(failed.source_text, need, failed.frames, told.code, on_tpu=failed.kind is RequestKind.TPU),

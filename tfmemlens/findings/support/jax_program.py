@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import combinations
 from typing import TypeVar
 
 from tfmemlens.findings.support.jax_code.changes import (
@@ -17,13 +18,14 @@ from tfmemlens.findings.support.jax_code.changes import (
     ROWS_OF_DERIVATIVES,
     SCAN_OF_BLOCKS,
 )
+from tfmemlens.findings.support.jax_products import forward_first
 from tfmemlens.findings.support.jax_stack import LEAST_BYTES, MadeByLine
 from tfmemlens.findings.support.main_buffers import of_a_whole_graph
 from tfmemlens.findings.support.situation import JAX
 from tfmemlens.findings.support.stacked_states import stacked_state
 from tfmemlens.knowledge.jax_arrays import arrays_of
 from tfmemlens.knowledge.tree_values import dotted, last_name
-from tfmemlens.model.capture import Surroundings
+from tfmemlens.model.capture import StatedSize, Surroundings
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.line import Line
 from tfmemlens.model.program import Program, Statement
@@ -69,7 +71,7 @@ def _by_rows(program: list[Statement], made: MadeByLine, need: int) -> MadeByLin
     """The same with what one row takes, where the request is a whole number of rows."""
     for each in arrays_of(Program(tuple(program))).derived:
         rows = each.by if each.kind in ("jacfwd", "hessian") else each.given
-        if rows > 1 and need % rows == 0 and need // rows >= each.given * _FLOAT:
+        if rows >= _LEAST_ROWS and need % rows == 0 and need // rows >= each.given * _FLOAT:
             row = need // rows
             what = f"{made.what}: the request is {rows:,} x {human(row)}, to the byte, so one row takes that"
             return replace(made, what=what)
@@ -221,7 +223,7 @@ def _defined(root: ast.AST) -> set[str | None]:
 
 def gradients_by_program(told: Surroundings, need: int) -> MadeByLine | None:
     """Gradients of single examples: `vmap(grad(loss), in_axes=(None, 0, 0))` makes those of all weights once
-    for each example.
+    for each example; so does the vmap of a function that takes the gradient by what it is not given.
     """
     program = list(told.program()) if need >= LEAST_BYTES else []
     graded = {
@@ -242,8 +244,39 @@ def gradients_by_program(told: Surroundings, need: int) -> MadeByLine | None:
             if not isinstance(word.value, ast.Tuple) or word.value.elts
         )
         if shared and (of_gradient or (isinstance(inner, ast.Name) and inner.id in graded)):
-            return _of_each_example(program, statement.line_of(node), need)
+            return _of_each_example(program, statement.line_of(node), need, told.sizes)
+        if _grades_a_free_name(program, inner):
+            return _of_each_example(program, statement.line_of(node), need, told.sizes)
     return None
+
+
+def _grades_a_free_name(program: list[Statement], mapped: ast.expr) -> bool:
+    """Whether a function takes a gradient, in the place of the first argument, by a name that it is not given
+    and does not make: the weights, which all rows share.
+    """
+    name = mapped.id if isinstance(mapped, ast.Name) else None
+    function: ast.AST | None = mapped if isinstance(mapped, ast.Lambda) else None
+    for _, node in _nodes(program, ast.FunctionDef):
+        function = node if node.name == name else function
+    if not isinstance(function, ast.FunctionDef | ast.Lambda):
+        return False
+    own = {each.arg for each in ast.walk(function.args) if isinstance(each, ast.arg)}
+    own |= {
+        each.id
+        for each in ast.walk(function)
+        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
+    }
+    return any(
+        isinstance(each, ast.Call)
+        and isinstance(each.func, ast.Call)
+        and last_name(each.func.func) in _GRADIENTS
+        and len(each.func.args) == 1
+        and all(word.arg == "has_aux" for word in each.func.keywords)
+        and bool(each.args)
+        and isinstance(each.args[0], ast.Name)
+        and each.args[0].id not in own
+        for each in ast.walk(function)
+    )
 
 
 def _is_none(node: ast.expr) -> bool:
@@ -253,7 +286,26 @@ def _is_none(node: ast.expr) -> bool:
 _PARTS = 16
 
 
-def _of_each_example(program: list[Statement], line: Line, need: int) -> MadeByLine:
+def _counted(sizes: Iterable[StatedSize], need: int) -> str:
+    """The stated numbers of examples and of parameters that are most of the request, in words."""
+    numbers = {each.sizes[0] for each in sizes if len(each.sizes) == 1}
+    pairs = [
+        (few, many)
+        for few, many in combinations(sorted(numbers), 2)
+        if few >= _PARTS and 0 <= need - few * many * _FLOAT <= _LITTLE_BESIDE * need
+    ]
+    if len(pairs) != 1:
+        return ""
+    few, many = pairs[0]
+    return f": {few:,} x {many:,} float32 are {human(few * many * _FLOAT)} of the {human(need)}"
+
+
+_LITTLE_BESIDE = 0.1
+
+
+def _of_each_example(
+    program: list[Statement], line: Line, need: int, sizes: Iterable[StatedSize] = ()
+) -> MadeByLine:
     names = arrays_of(Program(tuple(program))).names
     batches = [(size, name) for size, name in names.items() if "batch" in name.lower() and size >= _PARTS]
     size, name = batches[0] if len(batches) == 1 else (0, "")
@@ -261,16 +313,17 @@ def _of_each_example(program: list[Statement], line: Line, need: int) -> MadeByL
     part = f"{size // _PARTS} of {size} examples" if size else f"a {_PARTS}th of the examples"
     return MadeByLine(
         f"the vmap over a gradient of {line.place} makes the gradients of all weights once for{every}, before"
-        " anything adds them up",
+        f" anything adds them up{_counted(sizes, need)}",
         (
             Remedy(
                 f"take {part} at a time, and clip and add up within each part: about {human(need // _PARTS)}"
-                " instead of all",
+                " instead of all (jax.checkpoint does not help: what is large are the gradients)",
                 "total, _ = jax.lax.scan(add_part, zeros_like_params, parts)   # xs: batch in parts",
                 slug="in-blocks",
             ),
         ),
         line=line,
+        rules_out=("recompute", "recompute-body", "gradient-checkpointing"),
     )
 
 
@@ -381,6 +434,27 @@ def _vmapped_over_draws(line: Line, name: str, pairs: str, drawn: Line) -> MadeB
     )
 
 
+_GRADIENT_OF_PARTS = (
+    Remedy(
+        "take the gradient for some of the examples (points) at a time, and add the parts up",
+        "grads, _ = jax.lax.scan(add_gradient_of, zeros_like_params, parts)   # of a mean: / len(parts)",
+        slug="in-blocks",
+    ),
+    Remedy(
+        "or go through them in blocks that the backward pass computes again (jax.checkpoint inside vmap alone"
+        " computes all of them at once again)",
+        "r = jax.lax.map(jax.checkpoint(lambda x: residual(params, x)), points, batch_size=2000)",
+        slug="recompute-body",
+    ),
+)
+_LAPLACIAN = Remedy(
+    "or compute only the second derivatives that are used: a Laplacian is the sum over axes of a derivative"
+    " of a derivative along the axis",
+    "d2 = lambda e: jax.jvp(lambda x: jax.jvp(u, (x,), (e,))[1], (x,), (e,))[1]   # sum over jnp.eye(d)",
+    slug="hessian-products",
+)
+
+
 def _vmapped_under_a_gradient(line: Line, name: str, pairs: str) -> MadeByLine:
     """Parts of what a gradient goes through are kept all the same: the gradient itself is taken in parts."""
     return MadeByLine(
@@ -394,8 +468,9 @@ def _vmapped_under_a_gradient(line: Line, name: str, pairs: str) -> MadeByLine:
                 slug="in-blocks",
             ),
             Remedy(
-                "or let the backward pass compute each of them again",
-                "jax.vmap(jax.checkpoint(f))(xs)",
+                "or go through them in blocks that the backward pass computes again (jax.checkpoint inside"
+                " vmap alone computes all of them at once again)",
+                "ys = jax.lax.map(jax.checkpoint(f), xs, batch_size=256)",
                 slug="recompute-body",
             ),
         ),
@@ -576,10 +651,13 @@ def _derivative(program: list[Statement]) -> MadeByLine | None:
     """`jacfwd(jacrev(f))`, also by way of a name."""
     made_of: dict[str, str] = {}
     best: tuple[bool, Line, ast.Call] | None = None
+    own = {node.name for _, node in _nodes(program, ast.FunctionDef)}
     for statement, node in _nodes(program, ast.Call):
         kind = last_name(node.func)
         if kind not in _DERIVATIVES or not node.args:
             continue
+        if isinstance(node.func, ast.Name) and kind in own:
+            continue  # a function of the program's own by that name
         inner = node.args[0]
         second = kind in _HESSIANS or (isinstance(inner, ast.Call) and last_name(inner.func) in _DERIVATIVES)
         second = second or (isinstance(inner, ast.Name) and made_of.get(inner.id) in _DERIVATIVES)
@@ -591,7 +669,7 @@ def _derivative(program: list[Statement]) -> MadeByLine | None:
         return None
     second, line, call = best
     if mapped := _mapped_over(program, call):
-        return _for_each_example(mapped, line, second)
+        return _for_each_example(program, mapped, line, second)
     if turned := _wrong_way(program, second):
         return turned
     matrix = "Hessian" if second else "Jacobian"
@@ -674,11 +752,21 @@ def _mapped_over(program: list[Statement], call: ast.Call) -> tuple[Line, str] |
     return None
 
 
-def _for_each_example(mapped: tuple[Line, str], line: Line, second: bool) -> MadeByLine:
+def _for_each_example(
+    program: list[Statement], mapped: tuple[Line, str], line: Line, second: bool
+) -> MadeByLine:
     """A matrix of derivatives for each of the examples that vmap goes over at once."""
     over, name = mapped
     matrix = "Hessian" if second else "Jacobian"
     at = "" if over == line else f" of {line.place}"
+    maps = (node for each, node in _nodes(program, ast.Call) if each.line_of(node) == over)
+    if any(last_name(node.func) == "vmap" and _is_differentiated(program, node) for node in maps):
+        return MadeByLine(
+            f"the vmap of {over.place} makes the whole {matrix}{at} for every example at once, and the"
+            " gradient that is taken of it keeps what each of them needs",
+            (*_GRADIENT_OF_PARTS, *((_LAPLACIAN,) if second else ())),
+            line=over,
+        )
     return MadeByLine(
         f"the vmap of {over.place} makes the whole {matrix}{at} for every example at once",
         (
@@ -710,6 +798,7 @@ def _scanned(program: list[Statement], graded: bool) -> MadeByLine | None:
         )
         if graded:
             recomputed = again or _is_recomputed(program)
+            forward = forward_first(arrays_of(Program(tuple(program))))
             return MadeByLine(
                 f"the gradient keeps what each step of the scan of {line.place} needs for the backward pass,"
                 " stacked over all steps"
@@ -719,8 +808,10 @@ def _scanned(program: list[Statement], graded: bool) -> MadeByLine | None:
                     else ""
                 ),
                 (
+                    *((forward,) if forward else ()),
+                    *(() if recomputed or not forward else (_recomputed(node),)),
                     SCAN_OF_BLOCKS,
-                    *(() if recomputed else (_recomputed(node),)),
+                    *(() if recomputed or forward else (_recomputed(node),)),
                 ),
                 line=line,
             )

@@ -10,6 +10,7 @@ from tfmemlens.knowledge.jax_arrays import Followed, Noted
 from tfmemlens.knowledge.jax_arrays.table import UPDATING
 from tfmemlens.model.finding import Certainty, Remedy
 from tfmemlens.model.tensor import format_shape
+from tfmemlens.patterns import regex
 from tfmemlens.units import GIB, human
 
 CREATES = frozenset("zeros ones empty full zeros_like ones_like full_like empty_like".split())
@@ -87,6 +88,8 @@ def fewer(made: Noted, followed: Followed) -> Remedy:
 
 def store(made: Noted, followed: Followed) -> list[Remedy]:
     """What helps an array that is filled bit by bit; of one that nothing writes into, fewer rows."""
+    if is_cache_of_keys(made, followed):
+        return [*_narrower_cache(made), _FEWER_TEXTS]
     written, smaller = _written(made, followed), fewer(made, followed)
     narrow = [_narrow(made)] if _of_pictures(made) else []
     if written is None:
@@ -98,6 +101,34 @@ def store(made: Noted, followed: Followed) -> list[Remedy]:
     if narrow:
         return [*narrow, smaller, _on_the_host(made)]
     return [_computed_again(made, written), _on_the_host(made), smaller]
+
+
+_CACHE = regex(r"(?i)(?:\b|_)(?:kv_?|key_?value_?)?caches?\b|\bpast_key_values?\b")
+_OF_POSITIONS = 4
+"""Sides of a cache: sequences, positions, heads, and what a head has; of layers in one array five."""
+
+
+def is_cache_of_keys(made: Noted, followed: Followed) -> bool:
+    """Whether it is the cache of a decoder's keys and values, by its name and form, beside attention."""
+    named = any(_CACHE.search(line.text) for line in made.way)
+    attends = any(each.name == "softmax" for each in followed.arrays)
+    return named and attends and len(made.array.shape) >= _OF_POSITIONS
+
+
+def _narrower_cache(made: Noted) -> list[Remedy]:
+    if made.array.dtype not in ("float32", "float64"):
+        return []
+    text = "keep the cache in bfloat16, with which attention computes as well"
+    half = made.array.bytes // 2
+    code = "cache = jnp.zeros(shape, jnp.bfloat16)   # keys and values: k.astype(jnp.bfloat16)"
+    return [Remedy(text, code, half, Certainty.EXACT, slug="narrow-array")]
+
+
+_FEWER_TEXTS = Remedy(
+    "generate for fewer prompts at a time, and allow shorter texts: a cache of keys and values is as large as"
+    " layers x prompts x length",
+    slug="smaller-generation",
+)
 
 
 def _of_pictures(made: Noted) -> bool:

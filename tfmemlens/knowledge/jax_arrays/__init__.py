@@ -46,7 +46,9 @@ def arrays_of(program: Program) -> Followed:
     seen: dict[tuple[object, ...], Noted] = {}
     for noted in reader.noted:
         if not noted.array.on_host and all(size > 0 for size in noted.array.shape):
-            seen.setdefault((noted.line, noted.code, noted.array.shape, noted.array.dtype), noted)
+            key = noted.line, noted.code, noted.array.shape, noted.array.dtype
+            if key not in seen or _keeps_more(noted, seen[key]):
+                seen[key] = noted
     named: dict[int, set[str]] = {}
     for name, size in _sizes(reader.top.names):
         if name not in reader.counters:
@@ -55,6 +57,11 @@ def arrays_of(program: Program) -> Followed:
     names = _of_defaults(reader) | dict.fromkeys(named, "") | names
     names = {size: name for size, name in names.items() if name}
     return Followed(tuple(seen.values()), names, reader.kept, tuple(reader.reshaped), tuple(reader.derived))
+
+
+def _keeps_more(noted: Noted, first: Noted) -> bool:
+    """Whether a gradient keeps it of every turn of a scan where the line ran without one before."""
+    return noted.gradient and noted.times > 1 and not first.gradient
 
 
 def _is_one(names: set[str]) -> bool:

@@ -48,6 +48,8 @@ CONTROLLED = frozenset("scan map fori_loop while_loop cond switch associative_sc
 """Functions of JAX that run functions that they are given."""
 _GIVEN_BACK = frozenset("apply_updates block_until_ready device_get".split())
 """What gives back a tree like the first that it gets."""
+_FIRST_YIELDED = 2
+"""So many of what a generator hands on are followed."""
 _COMPILED = frozenset({"jit", "filter_jit", "pjit", "xla_computation", "pmap", "scan"})
 
 
@@ -247,6 +249,11 @@ class Calls:
             self.yielded[-1].append(self.value(node.value, scope))
         return UNKNOWN
 
+    def _of_yieldfrom(self, node: ast.YieldFrom, scope: JaxScope) -> Any:
+        if self.yielded:
+            self.yielded[-1].extend(transforms.items_of(self.value(node.value, scope))[:_FIRST_YIELDED])
+        return UNKNOWN
+
     def _of_namedexpr(self, node: ast.NamedExpr, scope: JaxScope) -> Any:
         value = self.value(node.value, scope)
         self.assign(node.target, value, scope)
@@ -298,6 +305,8 @@ class Calls:
 
     def _of_subscript(self, node: ast.Subscript, scope: JaxScope) -> Any:
         value, index = self.value(node.value, scope), self.index(node.slice, scope)
+        if isinstance(value, Library) and value.last == "mgrid":
+            return self.note(self.grid(value, index) or UNKNOWN, node, "mgrid")
         if isinstance(value, Updated):
             parts = index if isinstance(index, tuple) else (index,)
             return replace(value, at_a_constant=all(map(is_number, parts)))
@@ -317,6 +326,19 @@ class Calls:
             return value[index]
         known = inside and isinstance(index, int) and -len(value) <= index < len(value)
         return value[index] if known else UNKNOWN
+
+    def grid(self, of: Library, index: Any) -> JaxArray | None:
+        """`mgrid[:64, :64]`."""
+        parts = index if isinstance(index, tuple) else (index,)
+        sides = [
+            len(range(each.start or 0, each.stop, each.step or 1))
+            for each in parts
+            if isinstance(each, slice) and isinstance(each.stop, int)
+        ]
+        if len(sides) < len(parts) or not sides:
+            return None
+        host = of.path.startswith("numpy")
+        return JaxArray((len(sides), *sides), "int64" if host or self.x64 else "int32", host)
 
     def index(self, node: ast.expr, scope: JaxScope) -> Any:
         """An index, with slices of Python's own."""
@@ -436,7 +458,9 @@ class Calls:
     def yields(self, node: ast.AST) -> bool:
         """Whether a function is a generator."""
         if node not in self.generators:
-            self.generators[node] = any(isinstance(each, ast.Yield) for each in ast.walk(node))
+            self.generators[node] = any(
+                isinstance(each, ast.Yield | ast.YieldFrom) for each in ast.walk(node)
+            )
         return self.generators[node]
 
     def generated(self, function: JaxFunction, scope: JaxScope, node: ast.AST) -> Any:
@@ -515,6 +539,8 @@ class Calls:
                 if args
                 else Transformed("with", of, (), settings)
             )
+        if name == "ravel_pytree" and args:
+            return self.flattened(args[0], node)
         if name in METHODS_OF_TREES or "tree" in path:
             return self.of_tree(path, args, node)
         if path == "map" and len(args) > 1:
@@ -559,6 +585,15 @@ class Calls:
         if name == "parse_known_args":
             return settings, []
         return settings if name == "parse_args" else UNKNOWN
+
+    def flattened(self, tree: Any, node: ast.AST) -> Any:
+        """`ravel_pytree`: all numbers of a tree in one array, and what makes a tree of such an array."""
+        given = [leaf.shape if isinstance(leaf, JaxArray) else leaf for leaf in leaves(tree)]
+        known = [each for each in given if isinstance(each, tuple)]
+        if not known or len(known) < len(given):
+            return UNKNOWN
+        flat = JaxArray((sum(map(count, known)),))
+        return self.note(flat, node, "ravel_pytree"), Transformed("unravelled", UNKNOWN, (tree,))
 
     def of_tree(self, path: str, args: tuple[Any, ...], node: ast.AST) -> Any:
         """A function of `jax.tree`."""

@@ -21,6 +21,15 @@ from tfmemlens.knowledge.jax_arrays.values import (
 from tfmemlens.values import replace
 
 
+def _numbers(tree: Any) -> int:
+    """How many numbers a tree has; 0 where that is not known of a part of it."""
+    counts = [
+        math.prod(leaf.shape) if isinstance(leaf, JaxArray) else int(is_number(leaf))
+        for leaf in transforms.leaves(tree)
+    ]
+    return sum(counts) if all(counts) else 0
+
+
 def _shapes(given: Any) -> tuple[Shape, ...]:
     """The shapes of the arrays of one argument; none where one of them is not known."""
     leaves = list(transforms.leaves(given))
@@ -41,6 +50,8 @@ class Control(Calls):
             return self.apply(inner, (*function.positional, *args), dict(function.named) | named, node)
         if kind == "pulled":
             return tuple(function.positional)
+        if kind == "unravelled":
+            return function.positional[0]
         if kind == "with":
             return Transformed(inner.last, args[0], (), function.named) if args else UNKNOWN
         if "jit" in kind and self.lines and not self.kinds:
@@ -81,9 +92,11 @@ class Control(Calls):
         by = self.setting(function, 0, "argnums", 0)
         wanted = by if isinstance(by, tuple) else (by,)
         if any(not isinstance(at, int) or at >= len(args) for at in wanted):
+            self.derive(node, "grad", 0)
             return UNKNOWN
         made = transforms.on_device(tuple(args[at] for at in wanted), self.stored)
         self.note_all(made, node, "gradient")
+        self.derive(node, "grad", _numbers(made))
         made = made if isinstance(by, tuple) else made[0]
         if function.kind.endswith("value_and_grad"):
             return value, made
@@ -91,10 +104,18 @@ class Control(Calls):
         return (made, aux) if dict(function.named).get("has_aux") else made
 
     def note_all(self, tree: Any, node: ast.AST, name: str) -> None:
-        """Remember the arrays of a tree."""
-        for leaf in transforms.leaves(tree):
-            if isinstance(leaf, JaxArray):
-                self.note(leaf, node, name)
+        """Remember the arrays of a tree; of a gradient each with the bytes of all of them."""
+        arrays = [leaf for leaf in transforms.leaves(tree) if isinstance(leaf, JaxArray)]
+        whole_tree = math.prod(self.rows) * sum(each.bytes for each in arrays) if name == "gradient" else 0
+        for leaf in arrays:
+            self.note(leaf, node, name)
+            if whole_tree and self.lines:
+                self.noted[-1] = replace(self.noted[-1], together=whole_tree)
+
+    def derive(self, node: ast.AST, kind: str, by: int) -> None:
+        """Remember by how many numbers one is differentiated."""
+        if self.lines:
+            self.derived.append(Derived(self.line_of(node), kind, 1, by, second=False))
 
     def over_rows(
         self, function: Transformed, args: tuple[Any, ...], named: dict[str, Any], node: ast.AST

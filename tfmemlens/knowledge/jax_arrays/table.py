@@ -339,6 +339,23 @@ def _differences(call: Call) -> JaxArray | None:
     return replace(x, shape=tuple(s - many if at in axes else s for at, s in enumerate(x.shape)))
 
 
+def _indices(call: Call) -> JaxArray | None:
+    x = call.array()
+    return x and replace(x, dtype=call.stored("int64"))
+
+
+def _counted(call: Call) -> JaxArray | None:
+    """`bincount`, whose length depends on what it counts unless it is told."""
+    many = whole(call.get(2, "length", "minlength"))
+    return None if many is None else JaxArray((many,), call.stored("int64"), call.on_host)
+
+
+def _number(call: Call) -> JaxArray | None:
+    """`jnp.float32(x)`."""
+    x, dtype = call.array(), dtype_of(call.name)
+    return x and replace(x, dtype=call.stored(dtype or x.dtype), on_host=call.on_host)
+
+
 def _flat(call: Call) -> JaxArray | None:
     x = call.array()
     return x and replace(x, shape=(count(x.shape),))
@@ -404,6 +421,9 @@ _NAMES: tuple[tuple[str, Rule], ...] = (
     ("segment_sum segment_max segment_min segment_prod", _segments),
     ("resize", _resized),
     ("searchsorted", _of_second),
+    ("argsort argpartition", _indices),
+    ("bincount", _counted),
+    ("float32 float16 bfloat16 float64 int32 int64 int8 uint8 uint32 int16 float_ double", _number),
     ("diff", _differences),
 )
 RULES: dict[str, Rule] = {name: rule for names, rule in _NAMES for name in names.split()}
@@ -422,7 +442,10 @@ _WITH_KEY = {"normal": 1, "uniform": 1, "truncated_normal": 3, "bernoulli": 2, "
 _WITH_KEY |= {"exponential": 1, "laplace": 1, "rademacher": 1, "cauchy": 1, "bits": 1, "initializer": 1}
 _WITH_KEY |= {"gamma": 2, "poisson": 2, "beta": 3, "t": 2, "logistic": 1, "choice": 2}
 _OF_NUMPY = {"random": 0, "standard_normal": 0, "random_sample": 0, "normal": 2, "uniform": 2}
-_OF_NUMPY |= {"integers": 2, "randint": 2, "exponential": 1, "choice": 1}
+_OF_NUMPY |= {"integers": 2, "randint": 2, "exponential": 1, "choice": 1, "zipf": 1, "poisson": 1}
+_OF_NUMPY |= {"binomial": 2, "geometric": 1, "gamma": 2, "beta": 2, "lognormal": 2, "laplace": 2}
+
+_WHOLE_NUMBERS = frozenset({"integers", "randint", "zipf", "poisson", "binomial", "geometric"})
 
 
 def drawn(call: Call, *, with_key: bool) -> JaxArray | tuple[JaxArray, ...] | None:
@@ -435,7 +458,7 @@ def drawn(call: Call, *, with_key: bool) -> JaxArray | tuple[JaxArray, ...] | No
             return JaxArray((many,), "int64", on_host=True)
         at = _OF_NUMPY.get(call.name)
         shape = None if at is None else sizes_of(call.get(at, "size"))
-        default = "int64" if call.name in ("integers", "randint") else "float64"
+        default = "int64" if call.name in _WHOLE_NUMBERS else "float64"
         dtype = dtype_of(call.get(1 if at == 0 else 3, "dtype")) or default
         return None if shape is None else JaxArray(shape, dtype, on_host=True)
     if call.name in ("PRNGKey", "key", "fold_in"):

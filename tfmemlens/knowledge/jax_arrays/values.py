@@ -132,6 +132,8 @@ class Noted:
     """The shape of the array whose values it is, where indices in an array take them."""
     carried: int = 0
     """Bytes that each turn of that scan hands to the next, as far as they are known."""
+    together: int = 0
+    """Of a gradient: the bytes of all arrays that it consists of, this one among them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,14 +147,14 @@ class Reshaped:
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """A call of what `jacfwd`, `jacrev` or `hessian` made."""
+    """A call of what `jacfwd`, `jacrev`, `hessian` or `grad` made."""
 
     line: Line
     kind: str
     given: int
     """How many numbers the function gives."""
     by: int
-    """By how many numbers it is differentiated."""
+    """By how many numbers it is differentiated; of `grad` 0 where that is not known."""
     second: bool
     """Whether what is differentiated is a derivative itself."""
 

@@ -75,8 +75,9 @@ FEWER_SAMPLES = Remedy(
 def gradients_in_parts(rows: int) -> Remedy:
     """What makes less of gradients that exist for each row by itself."""
     return Remedy(
-        f"compute and reduce (clip, add up) the gradients of fewer than {rows:,} rows at a time, and those of"
-        " the next part after them",
-        "sums = jax.lax.map(reduced_gradients, parts)   # parts of 32 rows, summed at once",
+        f"take the gradients of fewer than {rows:,} rows at a time in a scan over parts, and clip and add up"
+        " those of a part before the next (jax.checkpoint does not help: what is large are the gradients)",
+        "add = lambda total, part: (jax.tree.map(jnp.add, total, summed_gradients(part)), None)\n"
+        "total, _ = jax.lax.scan(add, jax.tree.map(jnp.zeros_like, params), parts)   # parts of 16 rows",
         slug="in-blocks",
     )
