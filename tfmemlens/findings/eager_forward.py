@@ -30,7 +30,8 @@ BASIS = Basis.NAME
 EXPLAINS = "what is in use, where half of it has outputs' sizes; else blocks of such sizes"
 
 _CALL = regex(
-    r"(?<![\w.])(?P<model>(?:self\.)?[a-z]\w{0,30})\((?P<given>[^()]{1,60}),\s*training\s*=\s*False\s*\)"
+    r"(?<![\w.])(?P<model>(?:self\.)?[a-z]\w{0,30})"
+    r"\((?P<given>[^()]{1,60}),\s*training\s*=\s*False\s*\)"
 )
 _BUILT = regex(
     r"\b(?:Functional|Model)\(\s*(?:inputs?\s*=|\w{1,20}\s*,|\[)|\bSequential\(|\bapplications\b|\bload_model\("
