@@ -59,7 +59,7 @@ def settings(**values: str) -> dict[str, Any]:
             500,
         ),
         ("predict", 64, {"batch_size": "16"}, "whose batch can be set by itself", None),
-        ("predict", 64, {"batch_size": "16", "validation_batch_size": "32"}, "not the training's", None),
+        ("predict", 64, {"batch_size": "16", "validation_batch_size": "32"}, "can be set by itself", None),
     ],
 )
 def test_a_batch_of_evaluation_beside_the_trainings(
@@ -143,7 +143,7 @@ def test_the_batch_that_is_advised(
 
 @pytest.mark.parametrize(
     "recorded, because, saves",
-    [(16, "whose batch is 64, in training 16", 750), (None, "not the training's", 750)],
+    [(16, "whose batch is 64, in training 16", 750), (None, "can be set by itself", 750)],
 )
 def test_the_recorded_step_tells_the_trainings_batch(recorded: int | None, because: str, saves: int) -> None:
     moment = with_batch(failed((64, 5), size=1000, keras_call="evaluate"), 64)
