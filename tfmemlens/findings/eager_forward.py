@@ -34,8 +34,8 @@ _CALL = regex(
     r"\((?P<given>[^()]{1,60}),\s*training\s*=\s*False\s*\)"
 )
 _BUILT = regex(
-    r"\b(?:Functional|Model)\(\s*(?:inputs?\s*=|\w{1,20}\s*,|\[)|\bSequential\(|\bapplications\b|\bload_model\("
-    r"|\binclude_top\s*="
+    r"\b(?:Functional|Model)\(\s*(?:inputs?\s*=|\w{1,20}\s*,|\[)|\bSequential\(|\bapplications\b"
+    r"|\bload_model\(|\binclude_top\s*="
 )
 _KERAS_3, _HALF = (2, 16), 0.5
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tfmemlens.findings.support.on_the_way.code import Part, argument, failed_at, is_call, number, parts
+from tfmemlens.findings.support.on_the_way.code import CodePart, argument, failed_at, is_call, number, parts
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
 from tfmemlens.model.case import Case, Request
 from tfmemlens.model.line import Line
@@ -41,7 +41,7 @@ def additive_scores(case: Case, request: Request) -> AdditiveScores | None:
     return here[0] if here else None
 
 
-def _sums(part: Part) -> Iterator[AdditiveScores]:
+def _sums(part: CodePart) -> Iterator[AdditiveScores]:
     for call, line in part.calls():
         if not is_call(call, "tanh", "Activation") or not call.args:
             continue
@@ -78,7 +78,7 @@ def _with_axis(node: ast.expr) -> str:
     return ""
 
 
-def _scored(part: Part, tanh: ast.Call, line: Line) -> Line | None:
+def _scored(part: CodePart, tanh: ast.Call, line: Line) -> Line | None:
     """The line in which one number is made of each sum: by a layer of one unit, or a summed product."""
     made = [each for each in part.assigned() if any(node is tanh for node in ast.walk(each.value))]
     name = made[0].name if made else None

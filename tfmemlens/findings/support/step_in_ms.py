@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tfmemlens.findings.support.on_the_way.code import Part, argument, failed_at, is_call, number, parts
+from tfmemlens.findings.support.on_the_way.code import CodePart, argument, failed_at, is_call, number, parts
 from tfmemlens.findings.support.program_lines import code_lines, settings_by_name
 from tfmemlens.knowledge.tree_values import last_name
 from tfmemlens.model.case import Case, Request
@@ -45,7 +45,7 @@ def step_in_ms(case: Case, request: Request) -> StepInMs | None:
     return StepInMs(name, numbers.get(name), rate, line, ast.unparse(length))
 
 
-def _steps(part: Part) -> Iterator[tuple[ast.expr, ast.expr, Line]]:
+def _steps(part: CodePart) -> Iterator[tuple[ast.expr, ast.expr, Line]]:
     for call, line in part.calls():
         if not is_call(call, *_FRAMES):
             continue

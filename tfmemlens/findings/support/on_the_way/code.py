@@ -22,7 +22,7 @@ class Assigned:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class CodePart:
     """A function of the program, or all that stands at its left edge."""
 
     function: ast.FunctionDef | None
@@ -65,7 +65,7 @@ class Part:
         ]
 
 
-def parts(program: Program) -> Iterator[Part]:
+def parts(program: Program) -> Iterator[CodePart]:
     """The functions of a program, then what stands in none; not the lines that a traceback quotes."""
     whole = [each for each in program if not each.of_frame and not each.inline]
     once = {(each.line.source, each.line.number, each.node.col_offset): each for each in whole}
@@ -73,10 +73,10 @@ def parts(program: Program) -> Iterator[Part]:
     for statement in once.values():
         functions = [each for each in statement.nodes if isinstance(each, ast.FunctionDef)]
         for function in functions:
-            yield Part(function, tuple((statement, node) for node in ast.walk(function)))
+            yield CodePart(function, tuple((statement, node) for node in ast.walk(function)))
         if not isinstance(statement.node, (ast.FunctionDef, ast.ClassDef)):
             edge += [(statement, node) for node in statement.nodes]
-    yield Part(None, tuple(edge))
+    yield CodePart(None, tuple(edge))
 
 
 def argument(call: ast.Call, at: int, *names: str) -> ast.expr | None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from tfmemlens.findings.support.on_the_way.code import (
     Assigned,
-    Part,
+    CodePart,
     argument,
     failed_at,
     is_call,
@@ -70,7 +70,7 @@ def contracted_late(program: Program, request: Request) -> OnTheWay | None:
     return _told(request, here[0]) if here else None
 
 
-def _reduced(part: Part, rank: int) -> Iterator[_Reduced]:
+def _reduced(part: CodePart, rank: int) -> Iterator[_Reduced]:
     for call, line in part.calls():
         axis = number(argument(call, 1, "axis"))
         if not is_call(call, *_REDUCES) or not call.args or axis is None:
@@ -81,7 +81,7 @@ def _reduced(part: Part, rank: int) -> Iterator[_Reduced]:
                 yield _Reduced(product, made_at, line, ast.unparse(call.func), axis % rank, factors)
 
 
-def _values(part: Part, node: ast.expr, line: Line) -> Iterator[tuple[ast.expr, Line]]:
+def _values(part: CodePart, node: ast.expr, line: Line) -> Iterator[tuple[ast.expr, Line]]:
     """What is reduced: an expression, or the value of a name that nothing else reads."""
     if not isinstance(node, ast.Name):
         yield node, line
@@ -91,7 +91,7 @@ def _values(part: Part, node: ast.expr, line: Line) -> Iterator[tuple[ast.expr, 
         yield above[-1].value, above[-1].line
 
 
-def _is_read_once(part: Part, made: Assigned) -> bool:
+def _is_read_once(part: CodePart, made: Assigned) -> bool:
     return len(part.reads(made)) == 1
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from tfmemlens.findings.support import remedies
-from tfmemlens.findings.support.on_the_way.code import Part, is_call, number, parts
+from tfmemlens.findings.support.on_the_way.code import CodePart, is_call, number, parts
 from tfmemlens.findings.support.on_the_way.facts import OnTheWay
 from tfmemlens.findings.support.outputs_in_training import outputs_of
 from tfmemlens.findings.support.program_lines import code_lines, settings_by_name
@@ -89,7 +89,7 @@ def _given_by_name(program: Program) -> dict[str, int]:
     }
 
 
-def _copied(part: Part, whole: Sequence[Part]) -> Iterator[_Copied]:
+def _copied(part: CodePart, whole: Sequence[CodePart]) -> Iterator[_Copied]:
     for made in part.assigned():
         for call in ast.walk(made.value):
             by = times_of(call) if isinstance(call, ast.Call) else None
@@ -106,7 +106,7 @@ def _copied(part: Part, whole: Sequence[Part]) -> Iterator[_Copied]:
                 yield _Copied(ast.unparse(source), by, called, made.line, *net)
 
 
-def _read_alone(name: str, part: Part, whole: Sequence[Part], deep: int) -> tuple[str, Line] | None:
+def _read_alone(name: str, part: CodePart, whole: Sequence[CodePart], deep: int) -> tuple[str, Line] | None:
     """The network that reads these rows and nothing else, also in a function that they are given to."""
     for call, line in part.calls():
         given = [ast.unparse(each) for each in call.args]

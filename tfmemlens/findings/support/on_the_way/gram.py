@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tfmemlens.findings.support.on_the_way.code import Part, argument, failed_at, is_call, parts
+from tfmemlens.findings.support.on_the_way.code import CodePart, argument, failed_at, is_call, parts
 from tfmemlens.findings.support.on_the_way.facts import OnTheWay
 from tfmemlens.model.case import Request
 from tfmemlens.model.finding import Certainty, Remedy
@@ -66,7 +66,7 @@ def _kernels(program: Program) -> dict[tuple[int, int], Line]:
     return {(math.prod(shape[:-1]), shape[-1]): line for shape, line in shapes if len(shape) > 1}
 
 
-def _grams(part: Part) -> Iterator[_Gram]:
+def _grams(part: CodePart) -> Iterator[_Gram]:
     """Products of a matrix with its own transpose."""
     for statement, node in part.nodes:
         factors = _factors(node)

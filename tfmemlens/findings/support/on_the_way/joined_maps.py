@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from tfmemlens.findings.support.on_the_way.code import Part, argument, failed_at, is_call, number, parts
+from tfmemlens.findings.support.on_the_way.code import CodePart, argument, failed_at, is_call, number, parts
 from tfmemlens.findings.support.on_the_way.facts import OnTheWay
 from tfmemlens.findings.support.program_lines import code_lines, settings_by_name
 from tfmemlens.knowledge.tree_values import last_name
@@ -58,7 +58,7 @@ def joined_before_reduced(case: Case, program: Program, request: Request) -> OnT
     return _told(request, here[0], {name: figure for name, (figure, _) in settings.items()})
 
 
-def _joined(part: Part) -> Iterator[_Joined]:
+def _joined(part: CodePart) -> Iterator[_Joined]:
     for call, line in part.calls():
         convolution, given = _applied(call)
         if convolution is None or given is None or not _is_of_one_position(convolution):
@@ -99,7 +99,7 @@ def _axis(call: ast.Call) -> int | None:
     return number(argument(call, 9 if last_name(call.func)[0].isupper() else 1, "axis"))
 
 
-def _resized(maps: ast.expr, part: Part, before: int) -> int:
+def _resized(maps: ast.expr, part: CodePart, before: int) -> int:
     """How many of the joined maps are resized; two of a list that a loop makes."""
     if isinstance(maps, ast.Name):
         appended = [
@@ -120,7 +120,7 @@ def _resized(maps: ast.expr, part: Part, before: int) -> int:
     return 0
 
 
-def _is_resized(node: ast.expr, part: Part, before: int) -> bool:
+def _is_resized(node: ast.expr, part: CodePart, before: int) -> bool:
     value = part.value_of(node, before) if isinstance(node, ast.Name) else node
     return isinstance(value, ast.Call) and _RESIZES.search(ast.unparse(value.func)) is not None
 

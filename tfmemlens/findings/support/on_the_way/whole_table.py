@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from tfmemlens.findings.support.on_the_way.code import (
     Assigned,
-    Part,
+    CodePart,
     argument,
     failed_at,
     is_call,
@@ -93,7 +93,7 @@ def _size(call: ast.Call, numbers: Mapping[str, int]) -> tuple[int, int] | None:
     return None
 
 
-def _transformed(part: Part, tables: dict[str, ast.Call]) -> Iterator[_Transformed]:
+def _transformed(part: CodePart, tables: dict[str, ast.Call]) -> Iterator[_Transformed]:
     for made in part.assigned():
         table = _table_in(made.value, tables)
         if table is None:
