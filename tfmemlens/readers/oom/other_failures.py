@@ -256,7 +256,7 @@ WITHOUT_FIGURES = {
     "OpenCL refused one buffer of another library (LightGBM's GPU learner, or others)": LineRule(
         r"\A\s*(?:what\(\): +)?Memory Object Allocation Failure\s*\Z",
         "  what():  Memory Object Allocation Failure",
-        needs="memory object",
+        needs="bject ",
     ),
     "TensorFlow Serving has no room to load a model: the models would exceed the RAM it counts on": LineRule(
         r"Insufficient resources to load servable|[Ss]ervable:? \{.*RESOURCE_EXHAUSTED",
