@@ -9,6 +9,7 @@ import pytest
 from tests.findings.logs import CPU, dump_by_size, oom
 from tests.findings.pages import explained, offered
 from tfmemlens import pipeline
+from tfmemlens.model.report import Report
 
 MIB = 1 << 20
 HOST = "bfc_cpu_allocator_for_gpu"
@@ -45,23 +46,27 @@ def train_step(x):
 """
 
 
+def with_a_bank(folder: Path, code: str, went: list[str], shape: str) -> Report:
+    """The page of a run of that program, which failed at the product with the bank."""
+    (folder / "run.py").write_text(code)
+    line = "    sim = tf.matmul(encode(x), memory.feats, transpose_b=True)"
+    number = code.split("\n").index(line) + 1
+    frames = f'Traceback (most recent call last):\n  File "run.py", line {number}, in train_step\n{line}\n'
+    first, second = map(int, shape.split(","))
+    need = first * second * 4
+    full = dump_by_size(need, 500, (7, need), (7, 8 * MIB), (2, 60 * MIB), allocator=HOST)
+    log = folder / "log.txt"
+    log.write_text("".join(f"{each}\n" for each in went) + full + frames + oom(shape, "Mul", on=CPU, by=HOST))
+    return pipeline.explain(log)
+
+
 @pytest.mark.parametrize(
     ("steps", "shape", "told"),
     [(30, "512,17920", True), (30, "512,17921", False), (30, "512,4096", False), (4, "512,17920", False)],
 )
 def test_a_bank_has_the_rows_of_so_many_steps(tmp_path: Path, steps: int, shape: str, told: bool) -> None:
-    (tmp_path / "run.py").write_text(BANK)
-    went = "".join(f"step {at} loss 0.3\n" for at in range(steps))
-    frames = (
-        'Traceback (most recent call last):\n  File "run.py", line 9, in train_step\n'
-        "    sim = tf.matmul(encode(x), memory.feats, transpose_b=True)\n"
-    )
-    first, second = map(int, shape.split(","))
-    need = first * second * 4
-    full = dump_by_size(need, 500, (7, need), (7, 8 * MIB), (2, 60 * MIB), allocator=HOST)
-    log = tmp_path / "log.txt"
-    log.write_text(went + full + frames + oom(shape, "Mul", on=CPU, by=HOST))
-    verdict = pipeline.explain(log).verdict
+    went = [f"step {at} loss 0.3" for at in range(steps)]
+    verdict = with_a_bank(tmp_path, BANK, went, shape).verdict
     assert ("are the rows of 35 steps" in verdict) is told
 
 
@@ -78,19 +83,9 @@ def test_a_bank_has_the_rows_of_so_many_steps(tmp_path: Path, steps: int, shape:
 def test_a_bank_has_so_many_times_the_rows_that_are_added(
     tmp_path: Path, steps: int, shape: str, told: str
 ) -> None:
-    (tmp_path / "run.py").write_text(f"CHUNK = 4096\n{BANK}")
-    went = "".join(f"epoch {at} loss 0.3\n" for at in range(steps + 1))
-    frames = (
-        'Traceback (most recent call last):\n  File "run.py", line 10, in train_step\n'
-        "    sim = tf.matmul(encode(x), memory.feats, transpose_b=True)\n"
-    )
-    first, second = map(int, shape.split(","))
-    need = first * second * 4
-    full = dump_by_size(need, 500, (7, need), (7, 8 * MIB), (2, 60 * MIB), allocator=HOST)
-    log = tmp_path / "log.txt"
-    log.write_text(went + full + frames + oom(shape, "Mul", on=CPU, by=HOST))
-    found = pipeline.explain(log)
+    went = [f"epoch {at} loss 0.3" for at in range(steps + 1)]
+    found = with_a_bank(tmp_path, f"CHUNK = 4096\n{BANK}", went, shape)
     assert ("are its rows, " in found.verdict) is bool(told) and told in found.verdict
     if told:
-        kept = f"self.feats.assign(self.feats[-{second // 4}:])"
+        kept = f"self.feats.assign(self.feats[-{int(shape.partition(',')[2]) // 4}:])"
         assert (found.actions[0].remedy.code or "").startswith(kept)

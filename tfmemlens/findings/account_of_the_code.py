@@ -100,15 +100,16 @@ def _beside_a_bystander(case: Case) -> Iterator[Finding]:
         limit, need = device_limit(case, moment), request.needed_bytes
         if limit is None or need is None or attributed(moment):
             return
-        if need > _SMALL_PART * limit.bytes and not _is_updated(request):
+        large = need > _SMALL_PART * limit.bytes
+        if large and not _is_updated(request):
             return
         account = _account(case)
         held = account.weights * account.copies if account else 0
-        if account and need > _SMALL_PART * limit.bytes and _is_of_one_layer(account):
+        if account and large and _is_of_one_layer(account):
             return  # rules of its kernel tell of it
         if account and _MOST * limit.bytes <= held <= _FULL * limit.bytes:
             found = _of_weights(case, account, index)
-            if need > _SMALL_PART * limit.bytes:
+            if large:
                 less = remedies.offered(case, moment, "lighter-optimizer")
                 found = replace(found, remedies=(*less, *found.remedies))
             yield replace(found, rules_out=("smaller-batch",))

@@ -15,7 +15,7 @@ What to do: build the data set on the host, or feed it from a generator or from 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tfmemlens.findings.support.given_whole import GivenWhole, held_whole, of_bytes
 from tfmemlens.findings.support.many_alike import size_classes
@@ -35,6 +35,8 @@ from tfmemlens.findings.support.rows import (
 from tfmemlens.findings.support.situation import situation
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Certainty, Evidence, Finding, Remedy, Severity
+from tfmemlens.model.incident import SizeClass
+from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import TensorType
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human, percent
@@ -60,7 +62,7 @@ def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in requests(case):
         found = _copied(case, index, moment, request) or _held(case, index, moment, request)
         found = found or _of_pictures(case, index, moment, request)
-        found = found or beside_an_iterator(case, index, moment, request)
+        found = found or _beside_an_iterator(case, index, moment, request)
         if found:
             yield found
 
@@ -155,21 +157,32 @@ def _of_pictures(case: Case, index: int, moment: Moment, request: Request) -> Fi
     )
 
 
-def beside_an_iterator(case: Case, index: int, moment: Moment, request: Request) -> Finding | None:
-    """Next to nothing failed while an iterator was made, beside blocks that are most of what is in use, and
-    one line alone gives a data set whole arrays.
+def slices_beside_an_iterator(
+    case: Case, moment: Moment, request: Request
+) -> tuple[Line, Sequence[SizeClass]] | None:
+    """The one line that gives a data set whole arrays, and the blocks that are most of what is in use, where
+    next to nothing failed while an iterator was made.
     """
     need, op = request.needed_bytes or 0, request.failed.op or request.failed.node or ""
+    if need >= MIB or not _COPIES.search(op) or attributed(moment):
+        return None
     lines = {
         line.text.strip(): line for line in code_lines(case.capture.surroundings) if _SLICES.search(line.text)
     }
-    if need >= MIB or not _COPIES.search(op) or len(lines) != 1 or attributed(moment):
+    if len(lines) != 1:
         return None
-    line = next(iter(lines.values()))
     blocks = [row for row in size_classes(moment) if row.size_bytes >= _A_BLOCK * all_in_use(moment)]
     held = sum(row.total_bytes for row in blocks)
-    if held < _MOST * all_in_use(moment):
+    return (next(iter(lines.values())), blocks) if held >= _MOST * all_in_use(moment) else None
+
+
+def _beside_an_iterator(case: Case, index: int, moment: Moment, request: Request) -> Finding | None:
+    """That line and these blocks."""
+    found = slices_beside_an_iterator(case, moment, request)
+    if found is None:
         return None
+    line, blocks = found
+    held = sum(row.total_bytes for row in blocks)
     what = (
         f"most likely `{line.text.strip()}` ({line.place}) holds whole arrays as constants: while their"
         f" iterator was made, {human(held)}, {percent(held, all_in_use(moment))} of what is in use, lay in"

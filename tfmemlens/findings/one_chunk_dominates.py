@@ -81,7 +81,7 @@ def check(case: Case) -> Iterator[Finding]:
         chunk, need = _largest(moment), request.needed_bytes
         if chunk is None or request.failed.kind not in _KINDS or held_whole(case, moment):
             continue
-        if data_set_as_constant.beside_an_iterator(case, index, moment, request):
+        if data_set_as_constant.slices_beside_an_iterator(case, moment, request):
             continue
         if not need:
             yield from _beside_a_copy(case, index, moment, chunk)

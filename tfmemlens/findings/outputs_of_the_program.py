@@ -51,8 +51,6 @@ def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in list(requests(case))[:1]:
         if joined_to_itself(request, case):
             continue  # rows that have piled up are no batch
-        if _of_an_idle_model(case, request):
-            continue  # that rule tells of its outputs
         if on_the_way(case, moment, request):
             continue  # large-on-the-way tells why they need not be so many
         made = outputs_of(case, moment, request)
@@ -65,6 +63,8 @@ def check(case: Case) -> Iterator[Finding]:
             continue  # a whole set: nobody trains on so many images at once
         if outweighed(case, request, made):
             continue  # that rule tells of weights
+        if _of_an_idle_model(case, request):
+            continue  # that rule tells of its outputs
         yield _finding(case, index, moment, asked, made, room)
 
 

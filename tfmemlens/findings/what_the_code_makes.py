@@ -109,12 +109,14 @@ def _shown(case: Case, moment: Moment, request: Request) -> Iterator[_Shown]:
             or _of_frames(idiom, Agreement.WAY, list(reversed(own)), request, numbers)
             or _of_text(idiom, moment, request, code, numbers)
         )
-        if shown and idiom.slug == "logits" and is_hidden(shown.match.string, shown.match["number"], code):
+        if shown is None:
+            continue
+        if idiom.slug == "logits" and is_hidden(shown.match.string, shown.match["number"], code):
             continue
         penalised = idiom.slug == "embedding-table" and penalised_table(case, request)
         rebuilt = idiom.of is Of.WEIGHT and rebuilt_table(case, request)
         by_hand = idiom.of is Of.WEIGHT and dense_by_hand(case, request)
-        if shown and not (penalised or rebuilt or by_hand):
+        if not (penalised or rebuilt or by_hand):
             yield shown  # rules of their own tell what makes the gradient of a table dense
 
 

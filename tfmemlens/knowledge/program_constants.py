@@ -68,9 +68,7 @@ class ProgramConstants:
     """The constants of a program, and how its lines depend on them."""
 
     def __init__(self, program: Program) -> None:
-        whole = [each for each in program if not each.of_frame and not each.inline]
-        places = ((each.line.source, each.line.number, each.node.col_offset) for each in whole)
-        self._statements = [*dict(zip(places, whole, strict=True)).values()]
+        self._statements = program.whole()
         self._functions: dict[str, list[tuple[ast.FunctionDef, ast.ClassDef | None]]] = {}
         self._classes: dict[str, list[ast.ClassDef]] = {}
         self._scopes: dict[int, CodeScope] = {}

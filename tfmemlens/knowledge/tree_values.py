@@ -42,6 +42,14 @@ def last_name(node: ast.AST) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
+def written_number(node: ast.AST | None) -> int | None:
+    """A whole number that is written, below zero, too: 3 of `3`, -1 of `-1`; None of anything else."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        value = written_number(node.operand)
+        return None if value is None else -value
+    return node.value if isinstance(node, ast.Constant) and type(node.value) is int else None
+
+
 def asks_command_line(test: ast.expr) -> bool:
     """Whether a condition is about `sys.argv`: where it is unknown, nothing is stated there."""
     return "argv" in ast.unparse(test)

@@ -69,6 +69,12 @@ class Program:
     def __bool__(self) -> bool:
         return bool(self.statements)
 
+    def whole(self) -> list[Statement]:
+        """The statements as they stand in files or quoted code, each once; two of one line are two."""
+        own = [each for each in self.statements if not each.of_frame and not each.inline]
+        places = ((each.line.source, each.line.number, each.node.col_offset) for each in own)
+        return [*dict(zip(places, own, strict=True)).values()]
+
     def joined(self, others: Iterable[Program]) -> Program:
         """The same, and what others hold; a line that a traceback quotes is left out where a program has it
         whole.

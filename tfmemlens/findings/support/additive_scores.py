@@ -6,8 +6,9 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tfmemlens.findings.support.on_the_way.code import CodePart, argument, failed_at, is_call, number, parts
+from tfmemlens.findings.support.on_the_way.code import CodePart, argument, failed_at, is_call, parts
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
+from tfmemlens.knowledge.tree_values import written_number
 from tfmemlens.model.case import Case, Request
 from tfmemlens.model.line import Line
 from tfmemlens.patterns import regex
@@ -72,7 +73,9 @@ def _terms(node: ast.expr) -> tuple[str, str] | None:
 def _with_axis(node: ast.expr) -> str:
     """What gets a new axis that is not its first; empty of another expression."""
     if is_call(node, "expand_dims") and isinstance(node, ast.Call) and node.args:
-        return ast.unparse(node.args[0]) if number(argument(node, 1, "axis")) in (1, 2, -2, -3) else ""
+        return (
+            ast.unparse(node.args[0]) if written_number(argument(node, 1, "axis")) in (1, 2, -2, -3) else ""
+        )
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple):
         return ast.unparse(node.value) if _NEW_AXIS.search(ast.unparse(node.slice)) else ""
     return ""
@@ -95,9 +98,9 @@ def _scored(part: CodePart, tanh: ast.Call, line: Line) -> Line | None:
 
 def _is_a_score(call: ast.Call) -> bool:
     if isinstance(call.func, ast.Call) and is_call(call.func, "Dense"):
-        return number(argument(call.func, 0, "units")) == 1
+        return written_number(argument(call.func, 0, "units")) == 1
     if is_call(call, "dense", "fully_connected", "linear"):
-        return number(argument(call, 1, "units", "num_outputs")) == 1
+        return written_number(argument(call, 1, "units", "num_outputs")) == 1
     if is_call(call, "reduce_sum", "einsum", "tensordot", "matvec"):
         return True
     return isinstance(call.func, ast.Attribute) and call.func.attr.lower().strip("_") in _SCORERS

@@ -261,14 +261,22 @@ _ROOM_TO_READ = Remedy(
 )
 
 
-def of_ray(case: Case) -> Iterator[Grower]:
-    """The worker that Ray lists first, with most RAM, where it killed for the node's."""
+def worker_of_ray(case: Case) -> tuple[str, Line] | None:
+    """The worker that Ray lists first, with most RAM, in words, and that line."""
     line = case.capture.surroundings.shows("a worker's RAM")
     match = _RAYS.match(line.text) if line else None
-    if line and match:
+    if not line or not match:
+        return None
+    return f"`{match['name']}`, which holds {match['much']} GB of it ({line.place})", line
+
+
+def _of_ray(case: Case) -> Iterator[Grower]:
+    """That worker, where Ray killed for the node's RAM."""
+    if (found := worker_of_ray(case)) is not None:
+        held, line = found
         yield Grower(
-            f"`{match['name']}`, which holds {match['much']} GB of it ({line.place}): Ray kills what it"
-            " scheduled last, and what other workers report afterwards follows from that",
+            f"{held}: Ray kills what it scheduled last, and what other workers report afterwards follows from"
+            " that",
             line,
             (WATCH_THE_WORKER, BOUND_THE_SAVE, _ELSEWHERE),
         )
@@ -377,7 +385,7 @@ def _of_new_shapes(case: Case) -> Iterator[Grower]:
 _GROWS = ("growing with a size", "kept in words", "again at each epoch")
 _CAUSES: tuple[Callable[[Case], Iterator[Grower]], ...] = (
     _of_new_shapes,
-    of_ray,
+    _of_ray,
     _transformed,
     _predicted,
     _unended,

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from tfmemlens.knowledge.kept_results import OF_A_LAYER
-from tfmemlens.knowledge.tree_values import last_name
+from tfmemlens.knowledge.tree_values import last_name, written_number
 from tfmemlens.model.line import Line
 from tfmemlens.model.program import Program, Statement
 from tfmemlens.patterns import regex
@@ -192,17 +192,8 @@ def _parts(value: ast.expr) -> Sequence[ast.expr]:
     listed = isinstance(first, ast.List | ast.Tuple)
     parts = first.elts if isinstance(first, ast.List | ast.Tuple) else value.args[:1]
     axes = [each.value for each in value.keywords if each.arg == "axis"] or value.args[1:2]
-    axis = _number(axes[0]) if axes and listed else None
+    axis = written_number(axes[0]) if axes and listed else None
     return parts if axis in _ROWS else ()
-
-
-def _number(node: ast.expr) -> int | None:
-    """A whole number that stands as such, below zero, too."""
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        below = _number(node.operand)
-        return None if below is None else -below
-    value = node.value if isinstance(node, ast.Constant) else None
-    return value if isinstance(value, int) else None
 
 
 def _stays(name: str, place: _Place) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from tfmemlens.findings.support.program_lines import code_lines, settings_by_name
+from tfmemlens.findings.support.program_lines import code_lines, figures_by_name
 from tfmemlens.findings.support.rows import all_in_use
 from tfmemlens.findings.support.stage import counters_before
 from tfmemlens.knowledge.kept_results import (
@@ -158,7 +158,7 @@ def rows_added(case: Case, request: Request) -> tuple[int, int, int] | None:
     """A side of what failed that no line states, and that is some times a number that the program names, or
     that and one more (a positive beside the negatives): the side, the number and how often.
     """
-    numbers = {number for number, _ in settings_by_name(code_lines(case.capture.surroundings)).values()}
+    numbers = {*figures_by_name(case.capture.surroundings).values()}
     for side in request.failed.shape or ():
         if not side or side < _LEAST_ROWS or side in numbers or side - 1 in numbers:
             continue

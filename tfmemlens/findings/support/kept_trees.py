@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from tfmemlens.findings.support.program_lines import code_lines, settings_by_name
+from tfmemlens.findings.support.program_lines import figures_by_name
 from tfmemlens.findings.support.stated_weights import stated_weights
 from tfmemlens.model.capture import Surroundings
 from tfmemlens.model.line import Line
@@ -304,6 +304,8 @@ class _Code:
         )
         """Functions of the text that return nothing of a device."""
         self.functions = [node for node, _ in nodes if isinstance(node, ast.FunctionDef)]
+        self.number_places = {each.name: _number_places(each) for each in self.functions}
+        """By a function's name, at which places of what it returns there is a number of Python."""
         self.classes = [node for node, _ in nodes if isinstance(node, ast.ClassDef)]
         self.made: dict[str, list[ast.Call]] = {}
         """Calls by the name of what is called."""
@@ -322,8 +324,7 @@ class _Code:
     def settings(self, told: Surroundings) -> dict[str, int]:
         """Whole numbers of the program by their names."""
         if self._settings is None:
-            named = settings_by_name(code_lines(told))
-            self._settings = {name: number for name, (number, _) in named.items()}
+            self._settings = figures_by_name(told)
         return self._settings
 
 
@@ -525,7 +526,7 @@ class _Names:
             return False
         around = [each for each in self.statement.nodes if _is_around(each, node)]
         scope = around[0] if around else self.statement.node
-        return value.id in _numbers_of_calls(scope, self.code.functions)
+        return value.id in _numbers_of_calls(scope, self.code.number_places)
 
     def _is_loss(self, call: ast.Call) -> bool:
         """Whether it calls what is a loss by its name, or an object of Keras that returns one number."""
@@ -735,11 +736,10 @@ def _returns_of_host(function: ast.FunctionDef) -> bool:
     return any(map(_host_call, calls)) and plain and all(isinstance(each, _UNMADE) for each in others)
 
 
-def _numbers_of_calls(scope: ast.AST, functions: Iterable[ast.FunctionDef]) -> frozenset[str]:
+def _numbers_of_calls(scope: ast.AST, returned: Mapping[str, Mapping[int | None, bool]]) -> frozenset[str]:
     """Names to which nothing is ever given there but what a function returns as `float(...)` or `....item()`,
     alone or at that place of a tuple: `loss, kd = self.step(x)` after `return float(loss), float(kd)`.
     """
-    returned = {each.name: _number_places(each) for each in functions}
     numbers: dict[str, bool] = {}
     for node in ast.walk(scope):
         if not isinstance(node, ast.Assign):

@@ -121,11 +121,16 @@ def settings_by_name(code: Sequence[Line]) -> dict[str, tuple[int, Line]]:
     return {**named, **numbers_by_name(code)}
 
 
+def figures_by_name(told: Surroundings) -> dict[str, int]:
+    """The whole numbers of a program by the names of its settings."""
+    return {name: figure for name, (figure, _) in settings_by_name(code_lines(told)).items()}
+
+
 def batch_by_name(told: Surroundings) -> int | None:
     """What the program gives to the one name that says it is the batch, `BATCH = 64`."""
     if not told.program():
         return None
-    named = {figure for name, (figure, _) in settings_by_name(code_lines(told)).items() if _BATCH.match(name)}
+    named = {figure for name, figure in figures_by_name(told).items() if _BATCH.match(name)}
     return named.pop() if len(named) == 1 else None
 
 

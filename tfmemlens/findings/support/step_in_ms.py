@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tfmemlens.findings.support.on_the_way.code import CodePart, argument, failed_at, is_call, number, parts
-from tfmemlens.findings.support.program_lines import code_lines, settings_by_name
-from tfmemlens.knowledge.tree_values import last_name
+from tfmemlens.findings.support.on_the_way.code import CodePart, argument, failed_at, is_call, parts
+from tfmemlens.findings.support.program_lines import figures_by_name
+from tfmemlens.knowledge.tree_values import last_name, written_number
 from tfmemlens.model.case import Case, Request
 from tfmemlens.model.line import Line
 from tfmemlens.model.program import Program
@@ -68,7 +68,6 @@ def _numbers(case: Case, program: Program) -> dict[str, int]:
         node.arg: figure
         for statement in program
         for node in statement.nodes
-        if isinstance(node, ast.keyword) and node.arg and (figure := number(node.value))
+        if isinstance(node, ast.keyword) and node.arg and (figure := written_number(node.value))
     }
-    settings = settings_by_name(code_lines(case.capture.surroundings))
-    return {**given, **{name: figure for name, (figure, _) in settings.items()}}
+    return {**given, **figures_by_name(case.capture.surroundings)}

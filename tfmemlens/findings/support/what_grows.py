@@ -10,7 +10,7 @@ from tfmemlens.findings.support import code_snippets
 from tfmemlens.findings.support.brace_code import again_and_again
 from tfmemlens.findings.support.contrasted import first_of
 from tfmemlens.findings.support.grower import Grower
-from tfmemlens.findings.support.host_causes import WATCH_THE_WORKER, of_ray
+from tfmemlens.findings.support.host_causes import WATCH_THE_WORKER, worker_of_ray
 from tfmemlens.findings.support.kept_code import kept
 from tfmemlens.findings.support.made_and_run import makes_and_runs
 from tfmemlens.findings.support.program_lines import code_lines
@@ -126,9 +126,10 @@ def grower(case: Case) -> Grower | None:
     """The most particular that the text names; None where it names none."""
     if framework_of(case) != TENSORFLOW or situation(case).program:
         return None
-    if held := next(of_ray(case), None):
-        what = held.what.partition(": Ray kills")[0] + ", by Ray's own list of the node's processes"
-        return Grower(what, held.line, (_LESS_OF_RAY, WATCH_THE_WORKER))
+    if (found := worker_of_ray(case)) is not None:
+        held, line = found
+        what = f"{held}, by Ray's own list of the node's processes"
+        return Grower(what, line, (_LESS_OF_RAY, WATCH_THE_WORKER))
     return next(again_and_again(case), None) or first_of(case, _growers(case))
 
 

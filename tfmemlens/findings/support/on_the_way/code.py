@@ -67,10 +67,8 @@ class CodePart:
 
 def parts(program: Program) -> Iterator[CodePart]:
     """The functions of a program, then what stands in none; not the lines that a traceback quotes."""
-    whole = [each for each in program if not each.of_frame and not each.inline]
-    once = {(each.line.source, each.line.number, each.node.col_offset): each for each in whole}
     edge: list[tuple[Statement, ast.AST]] = []
-    for statement in once.values():
+    for statement in program.whole():
         functions = [each for each in statement.nodes if isinstance(each, ast.FunctionDef)]
         for function in functions:
             yield CodePart(function, tuple((statement, node) for node in ast.walk(function)))
@@ -83,14 +81,6 @@ def argument(call: ast.Call, at: int, *names: str) -> ast.expr | None:
     """What a call is given at a place, or by one of these names."""
     named = next((each.value for each in call.keywords if each.arg in names), None)
     return named or (call.args[at] if len(call.args) > at else None)
-
-
-def number(node: ast.expr | None) -> int | None:
-    """A whole number that is written, below zero, too."""
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        value = number(node.operand)
-        return None if value is None else -value
-    return node.value if isinstance(node, ast.Constant) and type(node.value) is int else None
 
 
 def is_call(node: ast.AST | None, *names: str) -> bool:

@@ -12,10 +12,10 @@ from tfmemlens.findings.support.on_the_way.code import (
     argument,
     failed_at,
     is_call,
-    number,
     parts,
 )
 from tfmemlens.findings.support.on_the_way.facts import OnTheWay
+from tfmemlens.knowledge.tree_values import written_number
 from tfmemlens.model.case import Request
 from tfmemlens.model.finding import Certainty, Remedy
 from tfmemlens.model.line import Line
@@ -72,7 +72,7 @@ def contracted_late(program: Program, request: Request) -> OnTheWay | None:
 
 def _reduced(part: CodePart, rank: int) -> Iterator[_Reduced]:
     for call, line in part.calls():
-        axis = number(argument(call, 1, "axis"))
+        axis = written_number(argument(call, 1, "axis"))
         if not is_call(call, *_REDUCES) or not call.args or axis is None:
             continue
         for value, made_at in _values(part, call.args[0], line):
@@ -124,7 +124,7 @@ def _broadcast(left: ast.expr, right: ast.expr, rank: int) -> tuple[_Product | N
 def _indices(node: ast.expr, rank: int) -> tuple[str, str] | None:
     """The axes of the product that a factor with new axes has, and its name without them."""
     if is_call(node, "expand_dims") and isinstance(node, ast.Call) and node.args:
-        axis = number(argument(node, 1, "axis"))
+        axis = written_number(argument(node, 1, "axis"))
         if axis is None or not -rank <= axis < rank:
             return None
         return _LETTERS[: axis % rank] + _LETTERS[axis % rank + 1 : rank], ast.unparse(node.args[0])

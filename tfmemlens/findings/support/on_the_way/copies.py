@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from tfmemlens.findings.support import remedies
-from tfmemlens.findings.support.on_the_way.code import CodePart, is_call, number, parts
+from tfmemlens.findings.support.on_the_way.code import CodePart, is_call, parts
 from tfmemlens.findings.support.on_the_way.facts import OnTheWay
 from tfmemlens.findings.support.outputs_in_training import outputs_of
-from tfmemlens.findings.support.program_lines import code_lines, settings_by_name
+from tfmemlens.findings.support.program_lines import code_lines, figures_by_name
 from tfmemlens.findings.support.rows import Row, all_in_use, rows, total
 from tfmemlens.findings.support.rows_by_repetition import times_of
-from tfmemlens.knowledge.tree_values import dotted, last_name
+from tfmemlens.knowledge.tree_values import dotted, last_name, written_number
 from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Certainty, Remedy
@@ -59,11 +59,10 @@ def repeated_before_a_net(case: Case, program: Program, moment: Moment, request:
     code = code_lines(case.capture.surroundings) if found else ()
     if not found or any(_DIFFERS.search(line.text) for line in code):
         return None
-    numbers = {name: figure for name, (figure, _) in settings_by_name(code).items()}
-    numbers = {**_given_by_name(program), **numbers}
+    numbers = {**_given_by_name(program), **figures_by_name(case.capture.surroundings)}
     batch = remedies.batch_of(case, moment)
     for each in found:
-        times = number(each.by) or numbers.get(last_name(each.by)) or 0
+        times = written_number(each.by) or numbers.get(last_name(each.by)) or 0
         if times < 2 or many % times:
             continue
         if many // times in (batch, *numbers.values()):
@@ -85,7 +84,7 @@ def _given_by_name(program: Program) -> dict[str, int]:
         for node in statement.nodes
         if isinstance(node, ast.Call) and last_name(node.func) in own
         for keyword in node.keywords
-        if keyword.arg and (figure := number(keyword.value))
+        if keyword.arg and (figure := written_number(keyword.value))
     }
 
 

@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from tfmemlens.findings.support.on_the_way.code import CodePart, argument, failed_at, is_call, number, parts
+from tfmemlens.findings.support.on_the_way.code import CodePart, argument, failed_at, is_call, parts
 from tfmemlens.findings.support.on_the_way.facts import OnTheWay
-from tfmemlens.findings.support.program_lines import code_lines, settings_by_name
-from tfmemlens.knowledge.tree_values import last_name
+from tfmemlens.findings.support.program_lines import figures_by_name
+from tfmemlens.knowledge.tree_values import last_name, written_number
 from tfmemlens.model.case import Case, Request
 from tfmemlens.model.finding import Certainty, Remedy
 from tfmemlens.model.line import Line
@@ -54,8 +54,7 @@ def joined_before_reduced(case: Case, program: Program, request: Request) -> OnT
         here = found if len(found) == 1 else []
     if not here:
         return None
-    settings = settings_by_name(code_lines(case.capture.surroundings))
-    return _told(request, here[0], {name: figure for name, (figure, _) in settings.items()})
+    return _told(request, here[0], figures_by_name(case.capture.surroundings))
 
 
 def _joined(part: CodePart) -> Iterator[_Joined]:
@@ -92,11 +91,13 @@ def _is_of_one_position(call: ast.Call) -> bool:
     size = argument(call, at, "kernel_size")
     sides = size.elts if isinstance(size, (ast.Tuple, ast.List)) else [size]
     strides = argument(call, at + 1, "strides")
-    return all(number(side) == 1 for side in sides) and (strides is None or number(strides) == 1)
+    return all(written_number(side) == 1 for side in sides) and (
+        strides is None or written_number(strides) == 1
+    )
 
 
 def _axis(call: ast.Call) -> int | None:
-    return number(argument(call, 9 if last_name(call.func)[0].isupper() else 1, "axis"))
+    return written_number(argument(call, 9 if last_name(call.func)[0].isupper() else 1, "axis"))
 
 
 def _resized(maps: ast.expr, part: CodePart, before: int) -> int:
@@ -129,7 +130,7 @@ def _told(request: Request, joined: _Joined, numbers: Mapping[str, int]) -> OnTh
     convolution = joined.convolution
     at = 0 if last_name(convolution.func)[0].isupper() else 1
     filters = argument(convolution, at, "filters")
-    few = number(filters) or numbers.get(last_name(filters) if filters else "")
+    few = written_number(filters) or numbers.get(last_name(filters) if filters else "")
     need, depth = request.failed.tensor_bytes, (request.failed.shape or (0,))[-1] or 0
     saves = need - need // depth * few if need and few and depth > few else None
     small = f" (with {few} channels this tensor takes {human(need - saves)})" if need and saves else ""

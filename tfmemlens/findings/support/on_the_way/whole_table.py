@@ -12,13 +12,12 @@ from tfmemlens.findings.support.on_the_way.code import (
     argument,
     failed_at,
     is_call,
-    number,
     parts,
 )
 from tfmemlens.findings.support.on_the_way.facts import OnTheWay
-from tfmemlens.findings.support.program_lines import code_lines, settings_by_name
+from tfmemlens.findings.support.program_lines import figures_by_name
 from tfmemlens.findings.support.rows import rows, total
-from tfmemlens.knowledge.tree_values import last_name
+from tfmemlens.knowledge.tree_values import last_name, written_number
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.line import Line
@@ -60,8 +59,7 @@ def transformed_whole(case: Case, program: Program, moment: Moment, request: Req
     found = [each for part in parts(program) for each in _transformed(part, tables)] if tables else []
     if not found:
         return None
-    settings = settings_by_name(code_lines(case.capture.surroundings))
-    numbers = {name: figure for name, (figure, _) in settings.items()}
+    numbers = figures_by_name(case.capture.surroundings)
     sizes = {name: _size(call, numbers) for name, call in tables.items()}
     here = [each for each in found if _agrees(each, sizes[each.table], many, request)]
     return _told(moment, here, sizes[here[0].table]) if len({each.table for each in here}) == 1 else None
@@ -87,7 +85,7 @@ def _size(call: ast.Call, numbers: Mapping[str, int]) -> tuple[int, int] | None:
     """Rows and width of a variable, by the figures or settings of its call; None where these are others."""
     for node in (call, *(each for each in ast.walk(call) if isinstance(each, (ast.List, ast.Tuple)))):
         sides = node.args if isinstance(node, ast.Call) else node.elts
-        known = [number(each) or numbers.get(last_name(each)) for each in sides]
+        known = [written_number(each) or numbers.get(last_name(each)) for each in sides]
         if len(known) >= 2 and known[0] and known[1] and (len(known) == 2 or node is call):
             return known[0], known[1]
     return None
