@@ -49,6 +49,12 @@ def made(path: str, given: list[Any], named: Names) -> Any:
         first, last = (0, given[0]) if len(given) == 1 else given
         whole = isinstance(first, int) and isinstance(last, int) and last > first
         return tensor((last - first,), "int32") if whole else UNKNOWN
+    if name == "eye" and given:
+        columns = given[1] if len(given) > 1 else named.get("num_columns", given[0])
+        before = named.get("batch_shape", ())
+        return tensor((*before, given[0], columns), dtype) if isinstance(before, tuple | list) else UNKNOWN
+    if name == "linspace" and len(given) > 2:
+        return tensor(given[2], dtype)
     if name in _DIMENSIONS:
         return tensor(tuple(given), dtype)
     if name in _FILLED:

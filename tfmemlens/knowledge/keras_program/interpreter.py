@@ -37,6 +37,8 @@ from tfmemlens.knowledge.tree_values import asks_command_line
 from tfmemlens.model.tensor import TensorType
 
 _MOST_DEPTH = 24
+_BUILT = " built"
+"""No attribute of a program has a blank in its name."""
 
 
 class Stopped(Exception):
@@ -254,7 +256,13 @@ class Interpreter(Expressions):
         return UNKNOWN
 
     def called_instance(self, model: Instance, positional: list[Any], named: Names) -> Any:
-        """A model or layer of the program is called: its own `call` is followed."""
+        """A model or layer of the program is called: its own `build` is followed once, and its `call`."""
+        build = model.of.member("build") if model.of else None
+        if build and isinstance(build[0], Function) and _BUILT not in model.attributes:
+            model.attributes[_BUILT] = True
+            self.run(
+                bound(build[0], model, build[1]), [_shapes(positional[0] if positional else UNKNOWN)], {}
+            )
         for name in ("call", "__call__"):
             member = model.of.member(name) if model.of else None
             if member and isinstance(member[0], Function):
@@ -342,6 +350,13 @@ class Interpreter(Expressions):
         if given.kwarg:
             names[given.kwarg.arg] = rest
         return names
+
+
+def _shapes(given: Any) -> Any:
+    """The shape of a layer's input, or of each of several."""
+    if isinstance(given, TensorType):
+        return UNKNOWN if given.shape is None else given.shape
+    return [_shapes(each) for each in given] if isinstance(given, tuple | list) else UNKNOWN
 
 
 def _yields(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from tfmemlens.knowledge.keras_layers import LayerSpecs
-from tfmemlens.knowledge.keras_program import arrays, builtin, layers
+from tfmemlens.knowledge.keras_program import arrays, builtin, layers, ops
 from tfmemlens.knowledge.keras_program.expressions import TooLong
 from tfmemlens.knowledge.keras_program.interpreter import Interpreter, Stopped
 from tfmemlens.knowledge.keras_program.values import (
@@ -34,8 +34,18 @@ _FED = ("fit", "predict", "evaluate", "train_on_batch", "test_on_batch", "predic
 _OPS_OF = ("tf.", "tensorflow.", "keras.ops.", "keras.backend.", "ops.", "K.", "np.", "numpy.", "jnp.")
 _THROUGH = ("function", "recompute_grad", "jit_compile", "wraps", "checkpoint")
 """Functions that give back a function that does the same."""
+_MAPPED = ("map_fn", "vectorized_map")
 _FLAGS = ("add_argument", "DEFINE_integer", "setdefault")
-_TOLD = (ast.Call, ast.List, ast.Tuple, ast.Dict, ast.ListComp, ast.DictComp)
+_TOLD = (
+    ast.Call,
+    ast.List,
+    ast.Tuple,
+    ast.Dict,
+    ast.ListComp,
+    ast.DictComp,
+    ast.BinOp,
+    ast.Compare,
+)
 _NO_CALL = ast.Call(ast.Name("", ast.Load()), [], [])
 
 
@@ -154,12 +164,27 @@ class ProgramReader(Interpreter):
             return self._convolved(positional, named, node)
         if name in _POOLS and path.startswith(("tf.nn.", "tensorflow.nn.")):
             return self._pooled(name, positional, named, node)
+        if name in ops.CELLS and "keras" not in path:
+            return ops.cell_of(name, positional, named)
+        if name in ("dynamic_rnn", "static_rnn"):
+            return ops.ran_through_cell(positional, named)
+        if name in _MAPPED and positional and isinstance(positional[0], Function):
+            return self._mapped(positional[0], positional[1] if len(positional) > 1 else named.get("elems"))
         array = arrays.made(path, positional, named)
         if array is not UNKNOWN:
             return self._bound(array) if name in ("TensorSpec", "from_generator") else array
         if path.startswith(_OPS_OF) and tensors_in([positional, list(named.values())]):
-            return layers.operation(name, positional, named)
+            made = ops.made_by(path, positional, named)
+            return layers.operation(name, positional, named) if made is UNKNOWN else made
         return UNKNOWN
+
+    def _mapped(self, function: Function, given: Any) -> Any:
+        """`tf.map_fn(fn, elems)` and `vectorized_map`: the function once, for a row."""
+        values = list(given) if isinstance(given, tuple | list) else [given]
+        first = next((each.shape[0] for each in tensors_in(values) if each.shape), None)
+        rows = ops.each_row(values)
+        made = self.run(function, [tuple(rows)] if isinstance(given, tuple | list) else rows, {})
+        return ops.of_rows(made, first)
 
     def alone(self, value: Any) -> None:
         """Follow a function or net that nothing calls, or a class that nothing makes, as a quoted piece
@@ -258,6 +283,9 @@ class ProgramReader(Interpreter):
             return self._fed(value, given)
         if name == "__init__":
             return None
+        if name == "add_weight" and isinstance(value, Instance):
+            sizes = next((each for each in positional if isinstance(each, tuple | list)), UNKNOWN)
+            return arrays.tensor(named.get("shape", sizes))
         return builtin.method(value, name, positional)
 
     def applied(self, layer: Layer | Net, positional: list[Any], named: Names) -> Any:
@@ -395,7 +423,7 @@ def _inner(value: Any) -> Any:
 
 def _shape_of(name: str, given: list[Any]) -> list[Any]:
     """`x.reshape(2, 3)` is `x.reshape((2, 3))`."""
-    return [list(given)] if name == "reshape" and len(given) > 1 else given
+    return [list(given)] if name in ("reshape", "transpose") and len(given) > 1 else given
 
 
 def _backbone(name: str, named: Names) -> Any:
