@@ -167,6 +167,12 @@ JOINED = (
 )
 
 
+PRODUCTS = """import tensorflow as tf
+x = tf.random.normal([2048, 256])
+with tf.GradientTape() as tape:
+    full = x[:, :, None] * x[:, None, :]
+    loss = tf.reduce_mean(full * 2.0)
+""" + dump(512, 3000, 2990)
 KEPT = (
     'Traceback (most recent call last):\n  File "mc.py", line 6, in <module>\n    maps.append(net(x))\n'
     + oom("8,64,64,32")
@@ -561,6 +567,10 @@ CASES: dict[str, tuple[str, str]] = {
             "10.00MiB from net/a/Relu",
         ),
         report("20.00MiB from gradients/net/a/Relu_grad/ReluGrad", "100.00MiB from net/a/Relu"),
+    ),
+    "tensors-of-the-code": (
+        PRODUCTS + oom("2048,256,256", "AddV2"),
+        PRODUCTS.replace("tape:", "notes:").replace("GradientTape", "profile") + oom("2048,256,256", "AddV2"),
     ),
     "growing-concatenation": (JOINED, JOINED.replace("[queue,", "[other,")),
     "results-kept": (KEPT, KEPT.replace("(x))", "(x).numpy())")),

@@ -1,0 +1,115 @@
+"""Tensors that the lines of the program make in one step, at the batch of the failure, by the line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from tfmemlens.model.line import Line
+from tfmemlens.model.program import Program
+from tfmemlens.model.tensor import tensor_bytes
+from tfmemlens.values import dataclass
+
+if TYPE_CHECKING:
+    from tfmemlens.knowledge.keras_program.tensors import TensorMade
+
+
+@dataclass(frozen=True, slots=True)
+class CodeTensor:
+    """What one call or operator makes at the batch."""
+
+    made: TensorMade
+    shape: tuple[int, ...]
+    bytes: int
+    """Of one."""
+    asked: bool
+    """Whether it has the shape that failed."""
+
+    @property
+    def of_layer(self) -> bool:
+        """Whether a layer of Keras's makes it."""
+        function = self.made.code.partition("(")[0]
+        return self.made.op[:1].isupper() or "layers." in function or function.startswith("slim.")
+
+    @property
+    def total_bytes(self) -> int:
+        """Of all that a step makes."""
+        return self.bytes * self.made.times
+
+
+@dataclass(frozen=True, slots=True)
+class LineTensors:
+    """All that one line makes in a step, the largest first."""
+
+    line: Line
+    tensors: tuple[CodeTensor, ...]
+
+    @property
+    def total_bytes(self) -> int:
+        """Of all that the line makes in a step."""
+        return sum(each.total_bytes for each in self.tensors)
+
+    @property
+    def largest(self) -> CodeTensor:
+        """What most of it is."""
+        return self.tensors[0]
+
+
+def fits(made: TensorMade, shape: Sequence[int | None]) -> bool:
+    """Whether it may have this shape: sides that nothing tells fit every size."""
+    return len(made.shape) == len(shape) and all(
+        mine is None or mine == theirs for mine, theirs in zip(made.shape, shape, strict=True)
+    )
+
+
+def code_tensors(program: Program, batch: int | None, asked: Sequence[int | None] | None) -> list[CodeTensor]:
+    """All tensors of the program's lines whose sizes are known at this batch, or follow from the shape that
+    failed where the program leaves them open.
+    """
+    told = []
+    for made in _tensors(program):
+        is_asked = asked is not None and _tells(made) and fits(made, asked)
+        shape = _bound(made.shape, batch, asked)
+        size = tensor_bytes(shape, made.dtype) if shape else None
+        if shape and size:
+            told.append(CodeTensor(made, shape, size, is_asked and tuple(asked or ()) == shape))
+    return told
+
+
+def by_line(tensors: Sequence[CodeTensor]) -> list[LineTensors]:
+    """The same by their lines, the line that makes most first."""
+    lines: dict[tuple[str, int], list[CodeTensor]] = {}
+    for each in tensors:
+        lines.setdefault((each.made.line.source, each.made.line.number), []).append(each)
+    grouped = [
+        LineTensors(those[0].made.line, tuple(sorted(those, key=lambda each: -each.total_bytes)))
+        for those in lines.values()
+    ]
+    return sorted(grouped, key=lambda each: -each.total_bytes)
+
+
+@lru_cache(maxsize=2)
+def _tensors(program: Program) -> tuple[TensorMade, ...]:
+    from tfmemlens.knowledge.keras_program.tensors import tensors_of  # reads trees
+
+    return tensors_of(program)
+
+
+def _tells(made: TensorMade) -> bool:
+    """Whether more than its rank and one side is known of it."""
+    return sum(side is not None for side in made.shape) > 1
+
+
+def _bound(
+    shape: tuple[int | None, ...], batch: int | None, asked: Sequence[int | None] | None
+) -> tuple[int, ...]:
+    """The shape with the batch in the first place, and with other open sides as in a shape of the same rank
+    that failed; empty where one stays open.
+    """
+    known = [batch if at == 0 and side is None else side for at, side in enumerate(shape)]
+    if asked is not None and len(asked) == len(shape) and None in known:
+        open_alike = [mine if mine is not None else theirs for mine, theirs in zip(known, asked, strict=True)]
+        known = open_alike
+    whole = tuple(side for side in known if side is not None)
+    return whole if len(whole) == len(shape) else ()
