@@ -30,6 +30,7 @@ from tfmemlens.findings import held_by_python, kept_by_a_tape, samples_in_a_queu
 from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.collected import Collected, collected, one_by_one
 from tfmemlens.findings.support.growth import one_for_each, rising, tracings
+from tfmemlens.findings.support.joined_pieces import joined_where_made
 from tfmemlens.findings.support.kept import (
     TAPE_INSIDE,
     is_eager,
@@ -315,6 +316,8 @@ def _meaning(case: Case, moment: Moment) -> str:
     if elements:
         return f": elements that the input pipeline keeps in RAM ({elements[0]}{_of_line(elements[1])})"
     if request and (name := _stores(case, request)):
+        if joins := joined_where_made(case.capture.surroundings.program(), name):
+            return f": pieces that `{name}` collects until {joins.place} joins them, and then both exist"
         return f": the list `{name}` keeps them"
     if cached := _cached(case):
         return f": the cache of `{cached[0]}` keeps them ({cached[1].place})"
@@ -671,6 +674,17 @@ def _remedies(case: Case, moment: Moment, kept: bool) -> Iterator[Remedy]:
         first = (remedies.batch_of(case, moment) or 0) >= _WORTH_HALVING  # which changes no gradient
         again = (_PIECES_AGAIN,) if _has_a_loop_of_its_own(case) else ()
         yield from (*fewer, *again, _TRUNCATE) if first else (*again, _TRUNCATE, *fewer)
+    elif (
+        request
+        and (name := _stores(case, request))
+        and (joins := joined_where_made(case.capture.surroundings.program(), name))
+    ):
+        yield Remedy(
+            f"let each piece end in something small before it goes into `{name}`, by what follows"
+            f" {joins.place}, and compute it again in the backward pass (tf.recompute_grad in TensorFlow 2)",
+            slug="in-blocks",
+        )
+        yield from remedies.offered(case, moment, "smaller-batch")
     elif request and (name := _stores(case, request)):
         yield Remedy(
             f"keep no tensors in `{name}`: keep numbers, or arrays on the host, or add up as you go",
