@@ -87,7 +87,7 @@ def of_a_program(pads: str = PADS, steps: str = STEPS, shape: str = "24,21000,64
 def test_steps_that_went_well_before_a_padded_batch() -> None:
     report = of_a_program()
     (told,) = (each for each in report.findings if each.rule == "longest-batch")
-    assert told.headline.startswith("20 steps went well, and `padded_batch` (line 3)")
+    assert told.headline.startswith("20 steps went well, and line 3 pads")
     assert told.remedies[0].slug == "truncate-inputs"
 
 
@@ -95,15 +95,48 @@ def test_steps_that_went_well_before_a_padded_batch() -> None:
     "given",
     [
         {"pads": "ds = ds.batch(BATCH)"},
-        {"steps": "batch 3 loss 0.5\n"},
-        {"steps": ""},
         {"shape": "32,21000,64"},  # of no batch
         {"shape": "24,21000"},
         {"shape": "24,64,21000"},  # the length is short, the layer wide
         {"pads": PADS.replace("None", "21000")},
+        {"pads": f"SECONDS, RATE = 21, 1_000\n{PADS}"},  # a length that its numbers make
         {"pads": "# padded by hand"},
     ],
 )
 def test_what_may_be_no_longer_batch(given: dict[str, str]) -> None:
     report = of_a_program(**given)
     assert not [each for each in report.findings if each.rule == "longest-batch"]
+
+
+@pytest.mark.parametrize("steps", ["batch 3 loss 0.5\n", ""])
+def test_a_padded_batch_without_steps_is_told_with_less(steps: str) -> None:
+    (told,) = (each for each in of_a_program(steps=steps).findings if each.rule == "longest-batch")
+    assert "about 21,000 long" in told.headline
+    assert "the code nowhere states" in told.headline
+    assert told.remedies[0].text.startswith("see how long the samples are; where few have about 21,000")
+    assert told.remedies[-1].slug == "smaller-batch"
+
+
+@pytest.mark.parametrize(
+    "pads",
+    [
+        "x = pad_sequences(texts)",
+        "enc = tokenizer(texts, padding=True)",
+        "longest = max(len(x) for x in batch)",
+        f"lengths[3] = 21000\n{PADS}",  # a datum, and no bound
+    ],
+)
+def test_whatever_pads_to_the_longest(pads: str) -> None:
+    assert [each for each in of_a_program(pads=pads).findings if each.rule == "longest-batch"]
+
+
+def test_a_dilated_convolution_folds_its_samples() -> None:
+    (told,) = (each for each in of_a_program(shape="48,10501,64").findings if each.rule == "longest-batch")
+    assert "about 21,002 long" in told.headline or "most likely one of this batch" in told.headline
+
+
+@pytest.mark.parametrize(
+    "pads", ["x = pad_sequences(texts, maxlen=LONGEST)", "enc = tokenizer(t, padding=True, max_length=MOST)"]
+)
+def test_a_bound_that_is_named_pads_to_no_longest(pads: str) -> None:
+    assert not [each for each in of_a_program(pads=pads).findings if each.rule == "longest-batch"]

@@ -5,8 +5,8 @@ longest batch. The step that fails is the first that saw it.
 When it fires: the program prints the shape or the length of its batches, at least four of them, and the last
 before the failure is a quarter larger than any before; or two shapes that differ in one size, the last four
 times as large. Or the op that failed ran in a recorded step, and made a tensor that has as many samples and a
-half or less of another size. Or the program pads batches to a length that its code does not state, and four
-steps and more went well. Or the joint network of a transducer failed.
+half or less of another size. Or the program pads batches to a length that its code does not state, nor as a
+product of two of its numbers. Or the joint network of a transducer failed.
 What to do: cap the lengths, or make batches of as many tokens rather than of as many samples.
 """
 
@@ -16,6 +16,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.kept import joined_by_the_program, joined_from_step_to_step
 from tfmemlens.findings.support.phase import other_than_training
 from tfmemlens.findings.support.program_lines import code_lines, numbers_by_name
@@ -27,6 +28,7 @@ from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
 from tfmemlens.model.tensor import format_shape
 from tfmemlens.patterns import regex
+from tfmemlens.values import replace
 
 BASIS = Basis.MEASURED
 EXPLAINS = "the part of the request that a batch as before does not need"
@@ -41,8 +43,8 @@ def check(case: Case) -> Iterator[Finding]:
         if (usual := _recorded(case, request)) is not None:
             yield _longer_than(case, index, moment, request, usual)
             continue
-        if (padded := _padded(case, request)) is not None:
-            yield _of_a_padded_batch(index, moment, request, *padded)
+        if (padded := _padded(case, moment, request)) is not None:
+            yield _of_a_padded_batch(case, index, moment, request, *padded)
             continue
         if _of_a_joint_network(request) and other_than_training(case, request) is None:
             yield _of_a_transducer(case, index, request)
@@ -137,26 +139,43 @@ _LIKE_LENGTHS = Remedy(
 )
 
 
-def _padded(case: Case, request: Request) -> tuple[Line, int] | None:
-    """The line that pads batches of a variable length, and how many steps went well before one of such a
-    length that the code nowhere states; None of anything else.
+def _padded(case: Case, moment: Moment, request: Request) -> tuple[Line, int, int] | None:
+    """The line that pads batches to a length that the code nowhere states, how many steps went well before,
+    and the length; None of anything else.
     """
     told, shape = case.capture.surroundings, request.failed.shape
     if not shape or len(shape) < 3 or None in shape or request.fixed or request.failed.creating:
         return None
     code = code_lines(told)
     line = next((each for each in code if _PADS.search(each.text)), None)
-    steps = max((step for step, _ in counters_before(case, request)), default=0)
-    number = _batch_of(code, line) or request.batch
-    if line is None or steps < _LEAST or shape[0] != number:
+    number = _batch_of(code, line) or request.batch or remedies.batch_of(case, moment)
+    folds = (shape[0] or 0) // number if number and (shape[0] or 0) % number == 0 else 0
+    if line is None or not 1 <= folds <= _MOST_FOLDS:
         return None
-    longest = max(size or 0 for size in shape[1:-1])
-    stated = any(longest == int(each) for text in code for each in _INTEGER.findall(text.text))
-    return (line, steps) if longest >= _LONG and not stated else None
+    longest = folds * max(size or 0 for size in shape[1:-1])
+    stating = [text.text for text in code if not _SETS_ONE.search(text.text)]
+    numbers = {int(each) for text in stating for each in _INTEGER.findall(text)}
+    if longest < _LONG or _is_stated(longest, folds, numbers):
+        return None
+    return line, max((step for step, _ in counters_before(case, request)), default=0), longest
 
 
+def _is_stated(length: int, folds: int, numbers: set[int]) -> bool:
+    """Whether a length is one of the code's numbers, or the product of two."""
+    whole = range(max(length - folds * folds, 1), length + 1) if folds > 1 else (length,)
+    return any(
+        each in numbers
+        or any(number > 1 and each % number == 0 and each // number in numbers for number in numbers)
+        for each in whole
+    )
+
+
+_MOST_FOLDS = 16
+"""Into so many rows a dilated convolution folds each sample."""
 _LONG = 256
-_INTEGER = regex(r"(?<![\w.])\d{1,9}(?![\w.])")
+_INTEGER = regex(r"(?<![\w.])\d[\d_]{0,10}(?![\w.])")
+_SETS_ONE = regex(r"\]\s*=(?!=)")
+"""One of many values is set: a datum, and no bound of all."""
 _BATCH = regex(
     r"\.padded_batch\(\s*(?:batch_size\s*=\s*)?(?:(?P<digits>\d{1,6})|(?P<name>[A-Za-z_]\w{0,60}))"
 )
@@ -170,13 +189,28 @@ def _batch_of(code: Sequence[Line], line: Line | None) -> int | None:
     return int(match["digits"]) if match["digits"] else named and named[0]
 
 
-def _of_a_padded_batch(index: int, moment: Moment, request: Request, line: Line, steps: int) -> Finding:
-    """A batch behind many that went well, of samples that are padded to their longest."""
+def _of_a_padded_batch(
+    case: Case, index: int, moment: Moment, request: Request, line: Line, steps: int, length: int
+) -> Finding:
+    """A batch of samples that are padded to their longest."""
     shape = format_shape(request.failed.shape or ())
-    what = (
-        f"{steps:,} steps went well, and `padded_batch` ({line.place}) pads all samples of a batch to its"
-        f" longest: most likely one of this batch ({shape}) is much longer than those before"
-    )
+    if steps >= _LEAST:
+        what = (
+            f"{steps:,} steps went well, and {line.place} pads all samples of a batch to its"
+            f" longest: most likely one of this batch ({shape}) is much longer than those before"
+        )
+    else:
+        what = (
+            f"{line.place} pads all samples of a batch to its longest, and here they are about {length:,}"
+            f" long ({shape}), a length that the code nowhere states: one sample that is much longer than the"
+            " others is enough"
+        )
+    shorter = _SHORTER
+    smaller: tuple[Remedy, ...] = ()
+    if steps < _LEAST:
+        smaller = remedies.offered(case, moment, "smaller-batch")
+        seen = f"see how long the samples are; where few have about {length:,}, {_SHORTER.text}"
+        shorter = replace(_SHORTER, text=seen)
     return Finding(
         severity=Severity.CAUSE,
         headline=what,
@@ -184,7 +218,7 @@ def _of_a_padded_batch(index: int, moment: Moment, request: Request, line: Line,
         explains=all_in_use(moment) + (request.needed_bytes or 0),
         basis=Basis.SHAPE,
         evidence=(Evidence("the batches are padded", line), Evidence("the request", request.failed.line)),
-        remedies=(_SHORTER, _LIKE_LENGTHS),
+        remedies=(shorter, _LIKE_LENGTHS, *smaller),
         moment=index,
         rules_out=_OF_ANY_BATCH,
     )
@@ -242,7 +276,12 @@ def _of_a_transducer(case: Case, index: int, request: Request) -> Finding:
 
 
 _TWICE = 2
-_PADS = regex(r"\.padded_batch\(")
+_PADS = regex(
+    r"\.padded_batch\(|\bpad_sequences\((?![^\n]*maxlen)|\bdynamic_pad ?= ?True|\.bucket_by_sequence_length\("
+    r"|\bpadding ?= ?(?:True|['\"]longest['\"])(?![^\n]*max_length)"
+    r"|\bmax\((?:map\(len,|len\(\w{1,20}\) for |\w{1,20}\.shape\[[01]\] for )"
+)
+"""What makes samples as long as the longest of their batch."""
 _OF_ANY_BATCH = ("in-blocks", "narrower-layer", "large-tensors-first", "constant-shapes", "smaller-input")
 """What makes every step smaller, or orders them, where one batch is unlike the others."""
 
