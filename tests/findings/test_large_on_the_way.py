@@ -160,6 +160,39 @@ def test_a_table_before_its_lookup(whole: str, looked: str, rows: int, code: str
     assert code_of(text + oom(f"{rows},96", "towers/Mul")) == code
 
 
+FACTORS = """import tensorflow as tf
+u = tf.get_variable("u", [30000, 32])
+v = tf.get_variable("v", [9000, 32])
+scores = {product}
+loss = tf.reduce_mean(tf.square({looked} - r))
+"""
+PAIRS = "tf.gather_nd(scores, tf.stack([ui, vi], axis=1))"
+
+
+@pytest.mark.parametrize(
+    ("product", "looked", "code"),
+    [
+        (
+            "tf.matmul(u, v, transpose_b=True)",
+            PAIRS,
+            "tf.reduce_sum(tf.gather(u, ui) * tf.gather(v, vi), axis=-1)",
+        ),
+        ("u @ tf.transpose(v)", PAIRS, "tf.reduce_sum(tf.gather(u, ui) * tf.gather(v, vi), axis=-1)"),
+        (
+            "tf.matmul(u, v, transpose_b=True)",
+            "tf.gather(scores, ui)",
+            "tf.matmul(tf.gather(u, ui), v, transpose_b=True)",
+        ),
+        ("tf.matmul(u, v, transpose_b=True)", "tf.gather(other, ui)", None),
+    ],
+)
+def test_two_tables_before_a_few_products_are_read(product: str, looked: str, code: str | None) -> None:
+    text = FACTORS.format(product=product, looked=looked)
+    if "tf.gather(" in looked:
+        text = text.replace(f"tf.square({looked} - r)", "rows").replace("loss =", f"rows = {looked}\nloss =")
+    assert code_of(text + oom("30000,9000", "MatMul")) == code
+
+
 REPEATED = """import tensorflow as tf
 SLATE = 12
 BATCH = 64

@@ -98,3 +98,30 @@ def test_beams_stay_and_fewer_sentences_are_decoded_at_once(tmp_path: Path) -> N
     page = explained(tmp_path, BEAMS.format(call="tf.repeat(x, draws, axis=0)"))
     slugs = [each.remedy.slug for each in page.actions]
     assert slugs[:3] == ["fewer-rows-at-once", "broadcast-instead", "fewer-repetitions"]
+
+
+FOLLOWED = """
+import tensorflow as tf
+scans = tf.zeros([24, 336, 6])
+def spread(net, x, passes=50):
+    many = {call}
+    return net(many, training=True)
+for at in range(0, 24, 8):
+    spread(net, scans[at:at + 8])
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "shape", "said"),
+    [
+        ("tf.repeat(x, passes, axis=0)", "400,336,64", "makes 8 rows into 400: `passes` is 50"),
+        ("tf.tile(x, [50, 1, 1])", "400,336,64", "makes 8 rows into 400: each 50 times"),
+        ("tf.repeat(x, passes, axis=0)", "300,336,64", ""),
+        ("tf.repeat(x, passes, axis=1)", "400,336,64", ""),
+        ("tf.repeat(other, passes, axis=0)", "400,336,64", ""),  # nobody knows how many these are
+    ],
+)
+def test_rows_of_a_slice_that_a_default_repeats(tmp_path: Path, call: str, shape: str, said: str) -> None:
+    verdict = explained(tmp_path, FOLLOWED.format(call=call), shape).verdict
+    assert said in verdict
+    assert bool(said) is ("makes 8 rows into" in verdict)

@@ -102,8 +102,15 @@ def test_what_a_layer_s_loop_adds_to_is_no_kept_result() -> None:
     report = pipeline.explain(log(UNROLLED))
     assert "each turn of the loop over `range(90)`" in report.verdict
     assert report.verdict.count("most likely") == 1
-    assert report.actions[0].remedy.slug == "truncate"
+    assert [each.remedy.slug for each in report.actions[:2]] == ["recompute-turns", "truncate"]
     assert not [each for each in report.findings if each.rule == "kept-by-a-loop"]
+
+
+def test_turns_of_an_algorithm_are_no_sequence() -> None:
+    refining = UNROLLED.replace("range(90)", "range(self.iterations)")
+    slugs = [each.remedy.slug for each in pipeline.explain(log(refining)).actions]
+    assert slugs[:2] == ["recompute-turns", "fewer-turns"]
+    assert "truncate" not in slugs
 
 
 def log(code: str) -> str:

@@ -55,6 +55,7 @@ from tfmemlens.findings.support.rows import (
     tensor_text,
 )
 from tfmemlens.findings.support.situation import JAX, framework_of, situation
+from tfmemlens.findings.support.taped_loop import TapedLoop
 from tfmemlens.findings.support.watching import device_memory
 from tfmemlens.findings.support.weights import makes_first_values
 from tfmemlens.knowledge.input_queues import OF_A_QUEUE
@@ -648,7 +649,10 @@ def _remedies(case: Case, moment: Moment, kept: bool) -> Iterator[Remedy]:
     request = moment.request
     taped = loop_of_a_tape(case, request) if request else None
     if request and taped and not _stores(case, request):
-        yield _A_TAPE_FOR_EACH if taped.called else TAPE_INSIDE
+        if taped.called:
+            yield from _of_a_called_loop(taped)
+        else:
+            yield TAPE_INSIDE
         yield from remedies.offered(case, moment, "smaller-batch")
     elif steps := _steps_of_sequence(moment):
         yield Remedy(
@@ -783,8 +787,33 @@ _LOOK_FOR_LISTS = Remedy(
     "history.append(float(loss))   # not history.append(loss)",
     slug="look-for-lists",
 )
+
+
+def _of_a_called_loop(taped: TapedLoop) -> Iterator[Remedy]:
+    """Turns that are one forward pass: their body is computed again, or they are fewer; of the steps of a
+    sequence pieces have a gradient of their own.
+    """
+    yield Remedy(
+        f"compute each turn of {taped.loop.place} again in the backward pass, so that only what goes from turn"
+        " to turn is kept; the results are the same, for about a third more time",
+        "body = tf.recompute_grad(one_turn)   # one_turn(x): the lines of the loop; then: x = body(x)",
+        slug="recompute-turns",
+    )
+    if _REPEATS_ITSELF.search(taped.over):
+        yield Remedy(
+            f"or take fewer turns: memory grows with the number in `{taped.over}`",
+            slug="fewer-turns",
+        )
+        return
+    yield _A_TAPE_FOR_EACH
+
+
+_REPEATS_ITSELF = regex(
+    r"(?i)iter|refine|sweep|round|inner|unroll|depth|layers?\b|blocks?\b|sinkhorn|sub_?steps?"
+)
+"""Numbers of an algorithm's turns, which are no steps of a sequence."""
 _A_TAPE_FOR_EACH = Remedy(
-    "cut the sequence into pieces, and take the gradient of each with a tape of its own (truncated"
+    "or cut the sequence into pieces, and take the gradient of each with a tape of its own (truncated"
     " backpropagation): memory grows with the number of iterations under one tape",
     slug="truncate",
 )

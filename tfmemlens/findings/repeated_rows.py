@@ -17,7 +17,7 @@ from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.on_the_way import on_the_way
 from tfmemlens.findings.support.phase import other_than_training, runs_forward_alone
 from tfmemlens.findings.support.rows import Row, requests, rows, tensor_text, total
-from tfmemlens.findings.support.rows_by_repetition import RepeatedRows, repeated_rows
+from tfmemlens.findings.support.rows_by_repetition import RepeatedRows, Repetition, repeated_rows
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
@@ -49,9 +49,9 @@ def check(case: Case) -> Iterator[Finding]:
         graded = not (forward or _BEAMS.search(repeat.name))
         positions = f", of {found.positions:,} positions each" if found.positions > 1 else ""
         what = (
-            f"`{repeat.called}` ({repeat.line.place}) makes {found.each:,} rows (`{found.of_name}`) into"
-            f" {found.rows // found.positions:,}{positions}: `{repeat.name}` is {repeat.times}, and what the"
-            " network makes of them is so many times as large"
+            f"`{repeat.called}` ({repeat.line.place}) makes {found.each:,} rows{_named(found)} into"
+            f" {found.rows // found.positions:,}{positions}: {_times(repeat)}, and what the network makes of"
+            " them is so many times as large"
         )
         yield Finding(
             severity=Severity.CAUSE,
@@ -61,12 +61,21 @@ def check(case: Case) -> Iterator[Finding]:
             evidence=(
                 Evidence(f"requested: {tensor_text(moment)}", request.failed.line),
                 Evidence("what repeats the rows", repeat.line),
-                Evidence(f"`{repeat.name}` is {repeat.times}", repeat.set_at),
+                Evidence(_times(repeat), repeat.set_at),
             ),
             remedies=tuple(_remedies(case, request, found, graded)),
             moment=index,
             rules_out=("smaller-batch", "smaller-prediction-batch", "batch-for-the-block"),
         )
+
+
+def _named(found: RepeatedRows) -> str:
+    """The setting that the rows are by, in brackets."""
+    return f" (`{found.of_name}`)" if found.of_name else ""
+
+
+def _times(repeat: Repetition) -> str:
+    return f"`{repeat.name}` is {repeat.times}" if repeat.name else f"each {repeat.times} times"
 
 
 def _held(moment: Moment, rows_of: int) -> int:
@@ -83,7 +92,8 @@ def _remedies(case: Case, request: Request, found: RepeatedRows, graded: bool) -
     repeat, need = found.repeat, request.needed_bytes
     if graded:
         half = max(repeat.times // 2, 1)
-        text = f"lower `{repeat.name}` ({repeat.set_at.place}: {repeat.times} -> {half})"
+        what = f"`{repeat.name}`" if repeat.name else "the number of repetitions"
+        text = f"lower {what} ({repeat.set_at.place}: {repeat.times} -> {half})"
         yield remedies.of_tensor(case, text, Shrunk("fewer-repetitions", need, repeat.times, half))
         yield Remedy(
             "or take the gradient for some of the repetitions at a time, and add the gradients up: the tape"
@@ -93,7 +103,7 @@ def _remedies(case: Case, request: Request, found: RepeatedRows, graded: bool) -
         return
     fewer = max(found.each // _PARTS, 1)
     rows_at_once = Remedy(
-        f"take fewer rows at once, each result is the same: {found.each:,} -> {fewer:,} (`{found.of_name}`):"
+        f"take fewer rows at once, each result is the same: {found.each:,} -> {fewer:,}{_named(found)}:"
         " all that is made of them shrinks alike",
         slug="fewer-rows-at-once",
     )

@@ -68,7 +68,7 @@ def code_tensors(program: Program, batch: int | None, asked: Sequence[int | None
     failed where the program leaves them open.
     """
     told = []
-    for made in _tensors(program):
+    for made in tensors_made(program):
         is_asked = asked is not None and _tells(made) and fits(made, asked)
         shape = _bound(made.shape, batch, asked)
         size = tensor_bytes(shape, made.dtype) if shape else None
@@ -90,8 +90,9 @@ def by_line(tensors: Sequence[CodeTensor]) -> list[LineTensors]:
 
 
 @lru_cache(maxsize=2)
-def _tensors(program: Program) -> tuple[TensorMade, ...]:
-    from tfmemlens.knowledge.keras_program.tensors import tensors_of  # reads trees
+def tensors_made(program: Program) -> tuple[TensorMade, ...]:
+    """All tensors of the program's lines, sides as far as they are known; trees are read but once."""
+    from tfmemlens.knowledge.keras_program.tensors import tensors_of
 
     return tensors_of(program)
 

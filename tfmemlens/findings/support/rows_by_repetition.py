@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from tfmemlens.findings.support.code_tensors import tensors_made
 from tfmemlens.findings.support.program_lines import code_lines, settings_by_name
 from tfmemlens.knowledge.tree_values import last_name
 from tfmemlens.model.attribution import Kind
@@ -38,7 +39,7 @@ class RepeatedRows:
     rows: int
     """As many as the tensor that failed has."""
     of_name: str
-    """The setting that says how many rows there are without the repetition."""
+    """The setting that says how many rows there are without the repetition; empty where none does."""
     positions: int = 1
     """Of each row, which the tensor has as rows, too."""
 
@@ -65,6 +66,20 @@ def repeated_rows(case: Case, request: Request) -> RepeatedRows | None:
             names = [name for name, (number, _) in settings.items() if number == each and name != repeat.name]
             if names:
                 return RepeatedRows(repeat, rows_of, names[0], positions)
+    return _followed(program, rows_of)
+
+
+def _followed(program: Program, rows_of: int) -> RepeatedRows | None:
+    """The call that makes so many rows of fewer, where the program can be followed that far."""
+    for made in tensors_made(program):
+        fewer = made.rows_read or 0
+        if made.op not in _REPEATS | _TILES or made.shape[0] != rows_of or not fewer or rows_of % fewer:
+            continue
+        call = ast.parse(made.code, mode="eval").body if not made.code.endswith("\u2026") else None
+        by = times_of(call) if isinstance(call, ast.Call) else None
+        if isinstance(call, ast.Call) and by is not None and rows_of // fewer >= _FEWEST_TIMES:
+            repeat = Repetition(last_name(by), rows_of // fewer, made.line, ast.unparse(call.func), made.line)
+            return RepeatedRows(repeat, rows_of, "")
     return None
 
 

@@ -58,6 +58,8 @@ class TensorMade:
     """How often one step makes it."""
     taped: bool = False
     """Whether a tape records it."""
+    rows_read: int | None = None
+    """How many rows the first tensor that it reads has."""
 
 
 def tensors_of(program: Program) -> tuple[TensorMade, ...]:
@@ -77,6 +79,8 @@ class _Tensors(ProgramReader):
         self._steps: list[dict[Any, int]] = [{}]
         self._open = [self._steps[0]]
         self._nodes: dict[int, tuple[ast.expr, str]] = {}
+        self._rows: dict[Any, int | None] = {}
+        """Of what was noted: the rows of the first tensor that it reads."""
         self._host: dict[int, TensorType] = {}
         """Arrays of the host by their identity; they stay alive, so that no other gets it."""
 
@@ -88,22 +92,24 @@ class _Tensors(ProgramReader):
             for key, times in step.items():
                 most[key] = (max(times, most.get(key, (0, False))[0]), True)
         made = []
-        for (at, shape, dtype), (times, taped) in most.items():
+        for key, (times, taped) in most.items():
+            at, shape, dtype = key
             node, op = self._nodes[at]
             line = self.source.line_of(node)
             if line is not None:
                 code = ast.unparse(node)
                 code = code if len(code) <= _MOST_CODE else code[: _MOST_CODE - 1] + "…"
-                made.append(TensorMade(line, code, op, shape, dtype, times, taped))
+                made.append(TensorMade(line, code, op, shape, dtype, times, taped, self._rows.get(key)))
         return tuple(made)
 
-    def _note(self, node: ast.expr, op: str, value: Any) -> None:
+    def _note(self, node: ast.expr, op: str, value: Any, given: Sequence[TensorType] = ()) -> None:
         step = self._open[-1]
         for each in tensors_in(value) if isinstance(value, tuple | list) else [value]:
             if not isinstance(each, TensorType) or not each.shape or len(step) >= _MOST_TENSORS:
                 continue
             key = (id(node), each.shape, each.dtype or "float32")
             self._nodes[id(node)] = (node, op)
+            self._rows[key] = given[0].shape[0] if given and given[0].shape else None
             step[key] = step.get(key, 0) + 1
 
     def called(self, function: Any, positional: list[Any], named: Names, node: ast.Call) -> Any:
@@ -117,7 +123,7 @@ class _Tensors(ProgramReader):
             if self._stays_on_host(function, given):
                 self._keep_on_host(made)
             elif op not in _VIEWS and _computes(function):
-                self._note(node, op, made)
+                self._note(node, op, made, given)
         return made
 
     def _stays_on_host(self, function: External | Method, given: Sequence[TensorType]) -> bool:

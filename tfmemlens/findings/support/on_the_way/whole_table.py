@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
@@ -22,6 +23,7 @@ from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Remedy
 from tfmemlens.model.line import Line
 from tfmemlens.model.program import Program
+from tfmemlens.model.tensor import format_shape
 from tfmemlens.units import MIB, human
 
 _VARIABLES = ("get_variable", "Variable", "add_weight", "Embedding")
@@ -50,6 +52,8 @@ class _Transformed(NamedTuple):
     lookup: Line
     ids: str
     code: str
+    other: str = ""
+    """The table whose rows all are multiplied with all of the first."""
 
 
 def transformed_whole(case: Case, program: Program, moment: Moment, request: Request) -> OnTheWay | None:
@@ -102,11 +106,56 @@ def _transformed(part: CodePart, tables: dict[str, ast.Call]) -> Iterator[_Trans
             if ast.unparse(call.args[0]) != made.name:
                 continue
             ids = ast.unparse(call.args[1])
-            rows_of = f"{ast.unparse(call.func)}({table}, {ids})"
             function = last_name(made.value.func) if isinstance(made.value, ast.Call) else "*"
+            other = _other_table(made.value, tables)
+            code = _of_pairs(table, other, call) if other else ""
             yield _Transformed(
-                table, made, function, line, ids, ast.unparse(made.value).replace(table, rows_of, 1)
+                table, made, function, line, ids, code or _of_rows_alone(made.value, call), other
             )
+
+
+def _of_rows_alone(value: ast.expr, lookup: ast.Call) -> str:
+    """The transform with the table's rows in the place of the table."""
+    changed = copy.deepcopy(value)
+    table = changed.left if isinstance(changed, ast.BinOp) else changed.args[0]  # type: ignore[attr-defined]
+    rows_of = ast.Call(lookup.func, [table, lookup.args[1]], [])
+    if isinstance(changed, ast.BinOp):
+        changed.left = rows_of
+    elif isinstance(changed, ast.Call):
+        changed.args[0] = rows_of
+    return ast.unparse(changed)
+
+
+def _other_table(value: ast.expr, tables: Mapping[str, ast.Call]) -> str:
+    """The table whose every row is multiplied with every row of the first; empty of another transform."""
+    if isinstance(value, ast.BinOp):
+        second = value.right if isinstance(value.op, ast.MatMult) else None
+    else:
+        product = isinstance(value, ast.Call) and last_name(value.func) == "matmul" and len(value.args) > 1
+        second = value.args[1] if product and isinstance(value, ast.Call) else None
+    while isinstance(second, ast.Call) and second.args and last_name(second.func) == "transpose":
+        second = second.args[0]
+    name = ast.unparse(second).removesuffix(".T") if second is not None else ""
+    return name if name in tables else ""
+
+
+def _of_pairs(table: str, other: str, lookup: ast.Call) -> str:
+    """The scores of the pairs that `gather_nd(scores, stack([u, v], 1))` reads; empty of another lookup."""
+    ids = lookup.args[1]
+    stacked = (
+        ids.args[0] if isinstance(ids, ast.Call) and ids.args and last_name(ids.func) == "stack" else None
+    )
+    if (
+        last_name(lookup.func) != "gather_nd"
+        or not isinstance(stacked, ast.List)
+        or len(stacked.elts) != _PAIR
+    ):
+        return ""
+    first, second = map(ast.unparse, stacked.elts)
+    return f"tf.reduce_sum(tf.gather({table}, {first}) * tf.gather({other}, {second}), axis=-1)"
+
+
+_PAIR = 2
 
 
 def _table_in(value: ast.expr, tables: dict[str, ast.Call]) -> str | None:
@@ -136,11 +185,24 @@ def _told(moment: Moment, found: list[_Transformed], size: tuple[int, int] | Non
     place = f"{first.lookup.place}" if len(found) == 1 else f"{first.lookup.place} on"
     large = f" ({human(whole)})" if whole else ""
     function = f"`{first.function}`" if first.function != "*" else "a product"
-    what = (
-        f"{first.made.line.place} computes {function} of the whole table `{first.table}`{large} before"
-        f" {lookups} ({place}): what is made on the way is as large as the table, and its gradient becomes a"
-        " whole table, too, where a lookup's has the rows of the batch"
-    )
+    shape = moment.request.failed.shape if moment.request else None
+    if first.other:
+        what = (
+            f"{first.made.line.place} multiplies all rows of `{first.table}` with all of `{first.other}`"
+            f" ({format_shape(shape)}) before {lookups} ({place}) of a few of these products, and the"
+            " gradient of each table becomes a whole table"
+        )
+        advice = "look the rows of both tables up first, and multiply these alone: the result is the same"
+    else:
+        what = (
+            f"{first.made.line.place} computes {function} of the whole table `{first.table}`{large} before"
+            f" {lookups} ({place}): what is made on the way is as large as the table, and its gradient"
+            " becomes a whole table, too, where a lookup's has the rows of the batch"
+        )
+        advice = (
+            "look the rows up first, and transform these alone: nothing is as large as the table then but the"
+            " table itself and its optimizer's slots"
+        )
     held = 0
     if whole:
         held = total(rows(moment, lambda row: whole <= row.allocation.size_bytes)) - whole
@@ -148,8 +210,7 @@ def _told(moment: Moment, found: list[_Transformed], size: tuple[int, int] | Non
         what,
         first.made.line,
         Remedy(
-            "look the rows up first, and transform these alone: nothing is as large as the table then but the"
-            " table itself and its optimizer's slots; no smaller batch does that",
+            f"{advice}; no smaller batch does that",
             first.code,
             slug="look-up-first",
         ),
