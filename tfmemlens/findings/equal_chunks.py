@@ -794,8 +794,8 @@ def _of_a_called_loop(taped: TapedLoop) -> Iterator[Remedy]:
     sequence pieces have a gradient of their own.
     """
     yield Remedy(
-        f"compute each turn of {taped.loop.place} again in the backward pass, so that only what goes from turn"
-        " to turn is kept; the results are the same, for about a third more time",
+        f"compute each turn of {taped.loop.place} again in the backward pass, so that only what goes from"
+        " turn to turn is kept; the results are the same, for about a third more time",
         "body = tf.recompute_grad(one_turn)   # one_turn(x): the lines of the loop; then: x = body(x)",
         slug="recompute-turns",
     )
