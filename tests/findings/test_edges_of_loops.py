@@ -10,6 +10,7 @@ from tests.findings.test_edges_of_support import at
 from tests.findings.test_edges_of_tensors import failed, found, slugs
 from tests.findings.test_support import A, U, asked, exactly, held
 from tfmemlens.findings import host_memory, kept_by_a_loop, loop_state
+from tfmemlens.findings.support import kept_remedies
 from tfmemlens.findings.support.kept_trees import Kept
 from tfmemlens.model.allocation import Allocation, AllocationTable
 from tfmemlens.model.attribution import Attribution, Kind, Owner, Phase
@@ -651,3 +652,17 @@ def test_a_memory_that_samples_are_drawn_from_is_capped(
     (seen,) = loop(monkeypatch, on_gpu(), MIB, told=steps(256), uses=((use, at(7)),))
     assert seen.remedies[0].text.startswith("cap `outs`, from which line 7 draws samples") is drawn
     assert ("reduce-parts" in slugs([seen])) is not drawn
+
+
+@pytest.mark.parametrize(
+    ("container", "use", "drawn"),
+    [
+        ("self.memory", "s, a = map(tf.stack, zip(*[self.memory[i] for i in idx]))", True),
+        ("replay_buffer", "states = [replay_buffer[k][0] for k in chosen]", True),
+        ("self.memory", "s = [self.memory[i] for i in range(n)]", False),  # all of it
+        ("outs", "s = [outs[i] for i in idx]", False),  # results, whatever reads them
+    ],
+)
+def test_a_memory_is_read_at_places_that_were_chosen(container: str, use: str, drawn: bool) -> None:
+    keeping = Kept(container, "y", at(1), at(1))
+    assert kept_remedies._is_sampled(keeping, use) is drawn

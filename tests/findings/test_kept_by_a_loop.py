@@ -332,6 +332,33 @@ def test_several_results_of_a_turn_have_blocks_of_several_sizes(many: int, size:
     assert finding.explains == 72 * MIB + (many * size if told else 0)
 
 
+MEMORY = """
+class Player:
+    def __init__(self):
+        self.memory = []
+    def observe(self, s, a):
+        self.memory.append((tf.identity(s), a))
+{count} Chunks of size 2048 totalling {all:.2f}MiB
+{rest}Sum Total of in-use chunks: 60.00MiB
+OOM when allocating tensor with shape[400,512] and type float on \
+/job:localhost/replica:0/task:0/device:CPU:0 by allocator bfc_cpu_allocator_for_gpu
+"""
+
+
+@pytest.mark.parametrize(
+    ("count", "beside", "told"),
+    [
+        (20000, 15 * MIB, True),
+        (9000, 40 * MIB, False),  # a third of what is in use
+        (990, 512, False),  # no crowd
+    ],
+)
+def test_small_blocks_count_by_their_part_of_what_is_in_use(count: int, beside: int, told: bool):
+    rest = f"1 Chunks of size {beside} totalling {beside / MIB:.2f}MiB\n"
+    finding = found(MEMORY.format(count=count, all=count * 2048 / MIB, rest=rest))
+    assert (finding is not None and "blocks of 2.0 KiB" in finding.headline) is told
+
+
 EPOCHS = """\
 class Mean(keras.callbacks.Callback):
     def __init__(self):

@@ -57,7 +57,8 @@ EXPLAINS = "what is kept when it fails, where sizes and iterations are told; els
 _A_GOOD_PART = 0.25
 _MANY_STEPS = 10
 _MANY_CHUNKS = 8
-_SMALL_BYTES = 64 * MIB
+_SMALL_BYTES, _A_CROWD, _MOST_OF_ALL = 64 * MIB, 1000, 0.4
+"""Blocks of less than a MiB each count from so many bytes on; or where a crowd of them is so much of all."""
 
 _OF_OTHER_KEEPERS = (
     *("look-for-lists", "shuffle-files", "cache-to-file", "smaller-pipeline"),
@@ -319,7 +320,9 @@ def _chunks(
         unlike = unlike_blocks(blocks, all_in_use(moment)) if len(blocks) >= MANY_SIZES else None
         if unlike and not (_too_many(keeping, unlike.blocks) or request.owner.phase is Phase.GRADIENT):
             return f"most likely these are the {unlike.text()} that are in use", unlike.bytes, True
-        if many < _MANY_CHUNKS or (size < MIB and many * size < _SMALL_BYTES) or _too_many(keeping, many):
+        most_of_all = many >= _A_CROWD and many * size >= _MOST_OF_ALL * all_in_use(moment)
+        small = size < MIB and many * size < _SMALL_BYTES and not most_of_all
+        if many < _MANY_CHUNKS or small or _too_many(keeping, many):
             return None
         others = _of_one_turn(moment, many, size) if _SEVERAL.match(keeping.value) else ()
         beside = "".join(f", {each.count} of {human(each.size_bytes)}" for each in others)

@@ -92,7 +92,7 @@ def instead(case: Case, moment: Moment, keeping: Kept, turns: int | None) -> Ite
         yield from _bounded(case, keeping, read, host)
         return
     use = next((each for each in keeping.uses if not joins.search(each[0])), None)
-    if use and _PICKED.search(use[0]):
+    if use and (_PICKED.search(use[0]) or _is_sampled(keeping, use[0])):
         yield _capped(keeping.container, use[1])
         return
     if read.code:
@@ -125,6 +125,16 @@ def instead(case: Case, moment: Moment, keeping: Kept, turns: int | None) -> Ite
         f"{_place_in(keeping)}{moved}{'' if _IS_KEYED.match(keeping.line.text) else ')'}",
         slug="keep-numbers",
     )
+
+
+def _is_sampled(keeping: Kept, text: str) -> bool:
+    """Whether a player's memory is read at places that something else chose: `[memory[i] for i in idx]`."""
+    name = re.escape(keeping.container)
+    chosen = rf"{name}\[(?P<at>\w+)\](?:\[[^\]]*\])? for (?P=at) in (?!range\()"
+    return re.search(chosen, text) is not None and _MEMORY.search(keeping.container) is not None
+
+
+_MEMORY = regex(r"(?i)memor|replay|experience|transition|buffer|pool\b")
 
 
 def _is_unread(case: Case, keeping: Kept) -> bool:
