@@ -158,3 +158,31 @@ logits = tf.layers.dense(out, 300)
 def test_cells_of_tensorflow_1_have_a_width() -> None:
     told = {each.op: each.shape for each in made_by(CELLS)}
     assert told["dense"] == (None, 40, 300)
+
+
+def test_cells_in_layers_are_as_wide_as_the_last() -> None:
+    stacked = CELLS.replace(
+        "import tensorflow as tf", "import tensorflow as tf\nrnn = tf.nn.rnn_cell"
+    ).replace(
+        "tf.nn.rnn_cell.GRUCell(11)",
+        "rnn.MultiRNNCell([rnn.DropoutWrapper(rnn.LSTMCell(units)) for units in (7, 9)])",
+    )
+    (out, *_) = (each for each in made_by(stacked) if each.op == "dynamic_rnn")
+    assert (out.shape, out.reads) == ((None, 40, 9), (None, 40, 6))
+
+
+ESTIMATOR = """
+import tensorflow as tf
+def model_fn(features, labels, mode, params):
+    h = features["x"] * params["scale"]
+    return h[:, :, None] * h[:, None, :]
+def input_fn():
+    ds = tf.data.Dataset.from_tensor_slices(({"x": tf.zeros([90, 12])}, tf.zeros([90])))
+    return ds.batch(30).make_one_shot_iterator().get_next()
+est = tf.estimator.Estimator(model_fn, params={"scale": 2.0})
+est.train(input_fn)
+"""
+
+
+def test_an_estimator_runs_its_model_function() -> None:
+    assert (None, 12, 12) in [each.shape for each in made_by(ESTIMATOR)]

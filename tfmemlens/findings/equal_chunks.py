@@ -43,6 +43,7 @@ from tfmemlens.findings.support.kept_code import kept as kept_by_loops
 from tfmemlens.findings.support.largest_layer import stacking_layer
 from tfmemlens.findings.support.many_alike import piled_up
 from tfmemlens.findings.support.program_lines import code_lines, settings_by_name
+from tfmemlens.findings.support.recurrent_steps import RecurrentSteps, recurrent_steps
 from tfmemlens.findings.support.rows import (
     LEAST_OF_A_DEVICE,
     all_in_use,
@@ -316,6 +317,10 @@ def _meaning(case: Case, moment: Moment) -> str:
         return f": {likely}elements that the input pipeline keeps ({_buffers(case)})"
     if elements:
         return f": elements that the input pipeline keeps in RAM ({elements[0]}{_of_line(elements[1])})"
+    if request and (recurrent := _recurrent(case, request)):
+        each = f"each of the {recurrent.steps:,} steps" if recurrent.steps else "each step"
+        called = f"{recurrent.line.place} (`{recurrent.called}`)"
+        return f": most likely what {each} of {called} makes, kept for the backward pass"
     if request and (name := _stores(case, request)):
         if joins := joined_where_made(case.capture.surroundings.program(), name):
             return f": pieces that `{name}` collects until {joins.place} joins them, and then both exist"
@@ -474,6 +479,23 @@ def _steps_of_sequence(moment: Moment) -> int | None:
         and most.size_bytes == round_up(need // steps)
     )
     return next(lengths, None)
+
+
+def _recurrent(case: Case, request: Request) -> RecurrentSteps | None:
+    """The recurrent layer of the program whose steps make tensors like the one that failed."""
+    trains = _gradients_are_taken(case)
+    return (
+        recurrent_steps(case.capture.surroundings.program(), request.failed.shape or ()) if trains else None
+    )
+
+
+def _gradients_are_taken(case: Case) -> bool:
+    return any(_TRAINS.search(line.text) for line in code_lines(case.capture.surroundings))
+
+
+_TRAINS = regex(
+    r"\.fit\(|GradientTape\(|\.minimize\(|\.train\(|train_on_batch|tf\.gradients\(|compute_gradients"
+)
 
 
 def _stores(case: Case, request: Request) -> str:
@@ -678,6 +700,14 @@ def _remedies(case: Case, moment: Moment, kept: bool) -> Iterator[Remedy]:
         first = (remedies.batch_of(case, moment) or 0) >= _WORTH_HALVING  # which changes no gradient
         again = (_PIECES_AGAIN,) if _has_a_loop_of_its_own(case) else ()
         yield from (*fewer, *again, _TRUNCATE) if first else (*again, _TRUNCATE, *fewer)
+    elif request and (recurrent := _recurrent(case, request)):
+        half = f": {recurrent.steps:,} -> {recurrent.steps // 2:,} steps" if recurrent.steps else ""
+        yield Remedy(
+            f"shorter sequences keep less in proportion{half} (cut or bucket the data, take frames further"
+            " apart, or truncate backpropagation)",
+            slug="shorter-sequences",
+        )
+        yield from remedies.offered(case, moment, "smaller-batch")
     elif (
         request
         and (name := _stores(case, request))

@@ -72,7 +72,7 @@ def repeated_rows(case: Case, request: Request) -> RepeatedRows | None:
 def _followed(program: Program, rows_of: int) -> RepeatedRows | None:
     """The call that makes so many rows of fewer, where the program can be followed that far."""
     for made in tensors_made(program):
-        fewer = made.rows_read or 0
+        fewer = (made.reads[:1] or (0,))[0] or 0
         if made.op not in _REPEATS | _TILES or made.shape[0] != rows_of or not fewer or rows_of % fewer:
             continue
         call = ast.parse(made.code, mode="eval").body if not made.code.endswith("\u2026") else None

@@ -16,13 +16,22 @@ __all__ = ["CELLS", "cell_of", "made_by", "ran_through_cell"]
 Shape = tuple[int | None, ...]
 _Rule = Callable[[list[TensorType], list[Any], Names], Any]
 
-CELLS = frozenset("GRUCell LSTMCell BasicLSTMCell BasicRNNCell LSTMBlockCell LayerNormBasicLSTMCell".split())
+CELLS = frozenset(
+    "GRUCell LSTMCell BasicLSTMCell BasicRNNCell LSTMBlockCell LayerNormBasicLSTMCell MultiRNNCell"
+    " DropoutWrapper".split()
+)
 """Cells of `tf.nn.rnn_cell` and `tf.contrib.rnn`, whose first argument is their width."""
 
 
 def cell_of(name: str, given: list[Any], named: Names) -> Instance:
     """A cell of TensorFlow 1 by its width."""
     units = given[0] if given else named.get("num_units", UNKNOWN)
+    if name == "MultiRNNCell":
+        cells = given[0] if given else named.get("cells", UNKNOWN)
+        last = cells[-1] if isinstance(cells, tuple | list) and cells else UNKNOWN
+        return last if isinstance(last, Instance) else Instance(UserClass(name, {}), {})
+    if name == "DropoutWrapper" and given and isinstance(given[0], Instance):
+        return given[0]
     return Instance(UserClass(name, {}), {"num_units": units})
 
 

@@ -35,6 +35,9 @@ _OPS_OF = ("tf.", "tensorflow.", "keras.ops.", "keras.backend.", "ops.", "K.", "
 _THROUGH = ("function", "recompute_grad", "jit_compile", "wraps", "checkpoint")
 """Functions that give back a function that does the same."""
 _MAPPED = ("map_fn", "vectorized_map")
+_MODEL_FN, _PARAMS, _PAIR = " model_fn", " params", 2
+"""No attribute of a program has a blank in its name."""
+_ESTIMATES = ("train", "evaluate", "predict")
 _FLAGS = ("add_argument", "DEFINE_integer", "setdefault")
 _TOLD = (
     ast.Call,
@@ -170,6 +173,10 @@ class ProgramReader(Interpreter):
             return ops.ran_through_cell(positional, named)
         if name in _MAPPED and positional and isinstance(positional[0], Function):
             return self._mapped(positional[0], positional[1] if len(positional) > 1 else named.get("elems"))
+        if name == "Estimator":
+            return _estimator(positional, named)
+        if name == "reshape" and path.startswith(_OPS_OF) and not tensors_in(positional[:1]):
+            return arrays.tensor(_open_of(positional[1] if len(positional) > 1 else named.get("shape")))
         array = arrays.made(path, positional, named)
         if array is not UNKNOWN:
             return self._bound(array) if name in ("TensorSpec", "from_generator") else array
@@ -185,6 +192,20 @@ class ProgramReader(Interpreter):
         rows = ops.each_row(values)
         made = self.run(function, [tuple(rows)] if isinstance(given, tuple | list) else rows, {})
         return ops.of_rows(made, first)
+
+    def _estimates(self, estimator: Instance, positional: list[Any], named: Names) -> Any:
+        """`train(input_fn)` of an Estimator: its model function, with what the input function gives."""
+        model_fn = estimator.attributes[_MODEL_FN]
+        input_fn = positional[0] if positional else named.get("input_fn", UNKNOWN)
+        if not isinstance(model_fn, Function) or id(model_fn.node) in self.followed:
+            return UNKNOWN
+        given = self.called(input_fn, [], {}, _NO_CALL)
+        element = given.element if isinstance(given, DataSet) else given
+        pair = tuple(element) if isinstance(element, tuple | list) and len(element) == _PAIR else None
+        features, labels = pair or (element, UNKNOWN)
+        names = {each.arg for each in (*model_fn.node.args.args, *model_fn.node.args.kwonlyargs)}
+        known = {"features": features, "labels": labels, "params": estimator.attributes[_PARAMS]}
+        return self.run(model_fn, [], {name: each for name, each in known.items() if name in names})
 
     def alone(self, value: Any) -> None:
         """Follow a function or net that nothing calls, or a class that nothing makes, as a quoted piece
@@ -258,6 +279,8 @@ class ProgramReader(Interpreter):
 
     def method(self, value: Any, name: str, positional: list[Any], named: Names) -> Any:
         """What a method of a tensor, a data set, a model or a value of Python's gives."""
+        if isinstance(value, Instance) and _MODEL_FN in value.attributes:
+            return self._estimates(value, positional, named) if name in _ESTIMATES else UNKNOWN
         if isinstance(value, Instance) and value.of is None:
             return _of_parser(value, name, positional, named)
         if isinstance(value, DataSet):
@@ -419,6 +442,20 @@ _POOLS = {
 def _inner(value: Any) -> Any:
     """The two sides of `[1, 2, 2, 1]`."""
     return tuple(value[1:3]) if isinstance(value, tuple | list) and len(value) == 4 else value
+
+
+def _estimator(given: list[Any], named: Names) -> Instance:
+    """A `tf.estimator.Estimator` by its model function."""
+    model_fn = given[0] if given else named.get("model_fn", UNKNOWN)
+    params = named.get("params", UNKNOWN)
+    return Instance(None, {_MODEL_FN: model_fn, _PARAMS: params})
+
+
+def _open_of(sizes: Any) -> Any:
+    """A shape that is written for what nobody knows: -1 and what is not known are open."""
+    if not isinstance(sizes, tuple | list) or len(sizes) < _PAIR:
+        return UNKNOWN
+    return tuple(UNKNOWN if each == -1 else each for each in sizes)
 
 
 def _shape_of(name: str, given: list[Any]) -> list[Any]:

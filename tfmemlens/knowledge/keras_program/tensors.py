@@ -58,8 +58,8 @@ class TensorMade:
     """How often one step makes it."""
     taped: bool = False
     """Whether a tape records it."""
-    rows_read: int | None = None
-    """How many rows the first tensor that it reads has."""
+    reads: tuple[int | None, ...] = ()
+    """The shape of the first tensor that it reads; empty where nothing tells."""
 
 
 def tensors_of(program: Program) -> tuple[TensorMade, ...]:
@@ -79,8 +79,8 @@ class _Tensors(ProgramReader):
         self._steps: list[dict[Any, int]] = [{}]
         self._open = [self._steps[0]]
         self._nodes: dict[int, tuple[ast.expr, str]] = {}
-        self._rows: dict[Any, int | None] = {}
-        """Of what was noted: the rows of the first tensor that it reads."""
+        self._reads: dict[Any, tuple[int | None, ...]] = {}
+        """Of what was noted: the shape of the first tensor that it reads."""
         self._host: dict[int, TensorType] = {}
         """Arrays of the host by their identity; they stay alive, so that no other gets it."""
 
@@ -99,7 +99,7 @@ class _Tensors(ProgramReader):
             if line is not None:
                 code = ast.unparse(node)
                 code = code if len(code) <= _MOST_CODE else code[: _MOST_CODE - 1] + "…"
-                made.append(TensorMade(line, code, op, shape, dtype, times, taped, self._rows.get(key)))
+                made.append(TensorMade(line, code, op, shape, dtype, times, taped, self._reads[key]))
         return tuple(made)
 
     def _note(self, node: ast.expr, op: str, value: Any, given: Sequence[TensorType] = ()) -> None:
@@ -109,7 +109,7 @@ class _Tensors(ProgramReader):
                 continue
             key = (id(node), each.shape, each.dtype or "float32")
             self._nodes[id(node)] = (node, op)
-            self._rows[key] = given[0].shape[0] if given and given[0].shape else None
+            self._reads[key] = (given[0].shape or ()) if given else ()
             step[key] = step.get(key, 0) + 1
 
     def called(self, function: Any, positional: list[Any], named: Names, node: ast.Call) -> Any:
@@ -117,7 +117,7 @@ class _Tensors(ProgramReader):
         made = super().called(function, positional, named, node)
         given = tensors_in([positional, list(named.values())])
         if isinstance(function, Layer):
-            self._note(function.node, function.class_name, made)
+            self._note(function.node, function.class_name, made, given)
         elif isinstance(function, External | Method):
             op = function.name if isinstance(function, Method) else function.path.rpartition(".")[2]
             if self._stays_on_host(function, given):
