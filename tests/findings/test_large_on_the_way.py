@@ -6,6 +6,7 @@ import pytest
 
 from tests.findings.logs import oom
 from tests.findings.pages import explained
+from tfmemlens import pipeline
 
 RULE = "large-on-the-way"
 FRAMES = 'Traceback (most recent call last):\n  File "run.py", line 9, in f\n    {line}\n'
@@ -267,3 +268,36 @@ def test_maps_are_joined_before_they_are_reduced(
 ) -> None:
     program = MAPS.format(full=full, axis=axis, between=between, kernel=kernel)
     assert code_of(program + oom("2,256,256,480", "head/concat")) == code
+
+
+ENLARGED = """import tensorflow as tf
+L = tf.keras.layers
+inp = L.Input((32, 32, 288))
+x = {enlarges}(inp)
+x = L.Dropout(0.1)(x)
+x = {reduces}(x)
+net = tf.keras.Model(inp, x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("enlarges", "reduces", "shape", "told"),
+    [
+        ("L.UpSampling2D(8)", "L.Conv2D(11, 1)", "6,256,256,288", True),
+        ("L.UpSampling2D(8)", "L.Conv2D(filters=11, kernel_size=(1, 1))", "6,256,256,288", True),
+        ("L.Resizing(256, 256)", "L.Dense(11)", "6,256,256,288", True),
+        ("L.UpSampling2D(8)", "L.Conv2D(11, 3, padding='same')", "6,256,256,288", False),  # sees neighbours
+        ("L.UpSampling2D(8)", "L.Conv2D(256, 1)", "6,256,256,288", False),  # hardly fewer
+        ("L.Conv2DTranspose(288, 8, 8)", "L.Conv2D(11, 1)", "6,256,256,288", False),  # learns
+        ("L.UpSampling2D(8)", "L.Conv2D(11, 1)", "6,256,256,11", False),
+    ],
+)
+def test_a_map_that_is_enlarged_before_it_is_reduced(
+    enlarges: str, reduces: str, shape: str, told: bool
+) -> None:
+    page = pipeline.explain(ENLARGED.format(enlarges=enlarges, reduces=reduces) + oom(shape, "net/up/resize"))
+    said = [each for each in page.findings if "full depth of 288 channels" in each.headline]
+    assert bool(said) is told
+    if said:
+        assert said[0].remedies[0].slug == "reduce-before-resizing"
+        assert said[0].remedies[0].saves_bytes == 6 * 256 * 256 * (288 - 11) * 4

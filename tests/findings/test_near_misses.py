@@ -167,6 +167,12 @@ JOINED = (
 )
 
 
+BESIDE = dump_by_size(9216, 4000, (6, 81 << 20), (100, 3 << 20), (1, 3200 << 20)) + oom("48,48", "mix/MatMul")
+TRAINED = """import tensorflow as tf
+img = tf.Variable(x_train, name="img")
+x = tf.gather(img, index)
+step = tf.train.AdamOptimizer(1e-3).minimize(loss(x))
+"""
 PRODUCTS = """import tensorflow as tf
 x = tf.random.normal([2048, 256])
 with tf.GradientTape() as tape:
@@ -571,6 +577,20 @@ CASES: dict[str, tuple[str, str]] = {
     "tensors-of-the-code": (
         PRODUCTS + oom("2048,256,256", "AddV2"),
         PRODUCTS.replace("tape:", "notes:").replace("GradientTape", "profile") + oom("2048,256,256", "AddV2"),
+    ),
+    "one-hot-products": (
+        "import tensorflow as tf\nrows = tf.one_hot(src, n)\nm = tf.matmul(rows, h)\n" + BESIDE,
+        "import tensorflow as tf\nrows = tf.one_hot(src, n)\nm = tf.matmul(h, rows)\n" + BESIDE,
+    ),
+    "table-up-to-the-largest-id": (
+        "rows = ids.max() + 1\ntable = tf.keras.layers.Embedding(rows, 48)\n"
+        + oom("2148153,48", "build/AddV2"),
+        "rows = len(known)\ntable = tf.keras.layers.Embedding(rows, 48)\n" + oom("2148153,48", "build/AddV2"),
+    ),
+    "data-set-as-trained-variable": (
+        TRAINED + oom("2400,112,112,1", "Adam/update_img/mul"),
+        TRAINED.replace("(x_train", "(x_train, trainable=False")
+        + oom("2400,112,112,1", "Adam/update_img/mul"),
     ),
     "growing-concatenation": (JOINED, JOINED.replace("[queue,", "[other,")),
     "results-kept": (KEPT, KEPT.replace("(x))", "(x).numpy())")),

@@ -650,6 +650,8 @@ TABLE: dict[str, Applicability] = {
     "one-shape-jax": Applicability(_OF_JAX),
     "in-blocks": _ANYWHERE,
     "recompute-turns": Applicability(_TENSORFLOW, since=(2, 0), training=True),
+    "number-the-ids": _TENSORFLOW_CODE,
+    "not-trainable": Applicability(_TENSORFLOW, training=True),
     "broadcast-a-fill": _TENSORFLOW_CODE,
     "sampled-loss": Applicability(training=True, code=_TENSORFLOW),
     "sparse-labels-alone": _TENSORFLOW_CODE,

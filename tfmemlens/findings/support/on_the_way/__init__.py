@@ -7,6 +7,7 @@ from tfmemlens.findings.support.on_the_way.copies import repeated_before_a_net
 from tfmemlens.findings.support.on_the_way.facts import OnTheWay
 from tfmemlens.findings.support.on_the_way.gram import gram_of_the_longer_side
 from tfmemlens.findings.support.on_the_way.joined_maps import joined_before_reduced
+from tfmemlens.findings.support.on_the_way.upsampled import enlarged_before_reduced
 from tfmemlens.findings.support.on_the_way.whole_table import transformed_whole
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
 from tfmemlens.model.case import Case, Moment, Request
@@ -31,4 +32,5 @@ def on_the_way(case: Case, moment: Moment, request: Request) -> OnTheWay | None:
         or transformed_whole(case, program, moment, request)
         or repeated_before_a_net(case, program, moment, request)
         or joined_before_reduced(case, program, request)
+        or enlarged_before_reduced(program, request)
     )
