@@ -20,6 +20,7 @@ NARROW_BODY = 3
 """A ValueError is what `int`, `json.loads` and parsers of one word raise: tried are so many statements."""
 ALLOWED = {
     "cli/_options.py _can_draw": "str.encode raises LookupError for an encoding that Python does not have",
+    "knowledge/keras_program/ops.py made_by": "a program that is followed may give a call anything",
     "cli/run.py _page": "a defect of ours is no end of the user's program, whose status is handed on",
     "use_cases/run.py run": "the same",
     "use_cases/run.py _address_space": "a system without the module, the limit or the right to ask has none",

@@ -119,3 +119,37 @@ def test_a_text_gives_its_program_when_asked() -> None:
 def test_a_message_without_code_has_no_program_to_parse() -> None:
     text = "OOM when allocating tensor with shape[8,9] and type float\nwhy is that?"
     assert read_lines(enumerate(text.splitlines(), 1)).surroundings.program is Program
+
+
+DOCUMENTED = """I train this model and run out of memory:
+class Mixing(layers.Layer):
+    {docstring}
+
+    def __init__(self, channels):
+        self.norm = layers.LayerNormalization()
+
+    def call(self, m):
+        return self.norm(m)
+x = Mixing(3)
+"""
+
+
+@pytest.mark.parametrize(
+    "docstring",
+    [
+        '"""Gated convolution along the residues; cheap stand-in for row attention."""',
+        "'''Mixes what stands in a row'''",
+        '"""Mixes rows.\n\n    It sums up what stands in a row, and then\n    normalises it.\n    """',
+        'r"""Mixes rows by $x$\n    and no more."""',
+    ],
+)
+def test_a_docstring_does_not_end_its_class(docstring: str) -> None:
+    made, used = code(DOCUMENTED.format(docstring=docstring))
+    assert "def __init__" in made and "return self.norm(m)" in made
+    assert used == "x = Mixing(3)"
+
+
+def test_a_docstring_that_is_cut_ends_with_the_log() -> None:
+    text = DOCUMENTED.format(docstring='"""It mixes rows and').split("\n\n")[0]
+    log = f"{text}\nTraceback (most recent call last):\n  y = net(x)\nz = net(y)\n"
+    assert "z = net(y)" in code(log)

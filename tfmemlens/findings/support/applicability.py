@@ -649,7 +649,7 @@ TABLE: dict[str, Applicability] = {
     "one-shape": _TENSORFLOW_CODE,
     "one-shape-jax": Applicability(_OF_JAX),
     "in-blocks": _ANYWHERE,
-    "recompute-turns": Applicability(_TENSORFLOW, since=(2, 0), training=True),
+    "recompute-turns": Applicability(_TENSORFLOW, training=True),
     "number-the-ids": _TENSORFLOW_CODE,
     "not-trainable": Applicability(_TENSORFLOW, training=True),
     "broadcast-a-fill": _TENSORFLOW_CODE,

@@ -62,7 +62,9 @@ def made_by(path: str, given: list[Any], named: Names) -> Any:
 
 def _argument(given: list[Any], named: Names, position: int, *names: str) -> Any:
     told = next((named[name] for name in names if name in named), None)
-    return told if told is not None else given[position] if len(given) > position else None
+    if told is not None:
+        return told
+    return given[position] if len(given) > position else None
 
 
 def _shape(of: TensorType) -> Shape:

@@ -45,9 +45,17 @@ def pieces(rows: Sequence[UnmarkedLine]) -> tuple[list[list[UnmarkedLine]], list
     closed: list[list[UnmarkedLine]] = []
     prose: list[UnmarkedLine] = []
     current: list[UnmarkedLine] = []
-    depth = 0
+    depth, quotes = 0, ""
     for row in rows:
         stripped = row.text.strip()
+        if quotes or (current and _in_block(row, current) and (opened := _opens_text(row.text))):
+            current.append(row)
+            quotes = _still_open(row.text, quotes or opened, bool(quotes))
+            if quotes and _cut(row, current):
+                current.pop()
+                quotes = ""
+            else:
+                continue
         if depth > 0 and current and not _ends_open(row, current):
             current.append(row)
             depth += brackets(row.text)
@@ -77,6 +85,27 @@ def pieces(rows: Sequence[UnmarkedLine]) -> tuple[list[list[UnmarkedLine]], list
         depth = max(brackets(row.text), 0)
     _close(current, closed)
     return closed, prose
+
+
+_TEXT = regex(r"\A\s*[rRuU]?(?P<quotes>\"\"\"|\'\'\')")
+
+
+def _opens_text(text: str) -> str:
+    """The quotes that a row begins a text of several rows with, as a docstring does; else empty."""
+    match = _TEXT.search(text)
+    return match["quotes"] if match else ""
+
+
+def _still_open(text: str, quotes: str, inside: bool) -> str:
+    """The quotes that are open behind a row."""
+    return quotes if (text.count(quotes) + inside) % 2 else ""
+
+
+def _cut(row: UnmarkedLine, current: Sequence[UnmarkedLine]) -> bool:
+    """Whether a text that nothing closes has ended all the same: what follows is a log, or far too much."""
+    return (
+        bool(_NOT_CODE.search(row.text)) or len(current) >= _MOST_ROWS or row.of_frame != current[0].of_frame
+    )
 
 
 def _close(current: list[UnmarkedLine], closed: list[list[UnmarkedLine]]) -> None:

@@ -20,9 +20,10 @@ _ENLARGES = regex(
 )
 _PASSED = regex(r"(?i)\A(?:dropout|spatialdropout\wd|identity)\Z")
 """What leaves a map as it is; of an activation the order matters."""
+_ONE = r"(?:\(\s*1(?:\s*,\s*1){1,2}\s*\)|1)\s*[,)]"
 _OF_ONE_POSITION = regex(
-    r"(?i)\bconv[123]d\((?:[^,()]{1,60},){1,2}\s*(?:kernel_size\s*=\s*)?(?:\(\s*1(?:\s*,\s*1){1,2}\s*\)|1)\s*[,)]"
-    r"|\bconv[123]d\([^\n]*kernel_size\s*=\s*(?:\(\s*1(?:\s*,\s*1){1,2}\s*\)|1)\s*[,)]|\A[\w.]*\bdense\("
+    rf"(?i)\bconv[123]d\((?:[^,()]{{1,60}},){{1,2}}\s*(?:kernel_size\s*=\s*)?{_ONE}"
+    rf"|\bconv[123]d\([^\n]*kernel_size\s*=\s*{_ONE}|\A[\w.]*\bdense\("
 )
 _LEAST_TIMES = 2
 _RULED_OUT = (
