@@ -173,6 +173,12 @@ img = tf.Variable(x_train, name="img")
 x = tf.gather(img, index)
 step = tf.train.AdamOptimizer(1e-3).minimize(loss(x))
 """
+RAYS = """import tensorflow as tf
+net = tf.keras.Sequential([tf.keras.layers.Dense(128), tf.keras.layers.Dense(128)])
+with tf.GradientTape() as tape:
+    loss = tf.reduce_mean(net(tf.zeros([98304, 3])))
+grads = tape.gradient(loss, net.weights)
+"""
 PRODUCTS = """import tensorflow as tf
 x = tf.random.normal([2048, 256])
 with tf.GradientTape() as tape:
@@ -577,6 +583,10 @@ CASES: dict[str, tuple[str, str]] = {
     "tensors-of-the-code": (
         PRODUCTS + oom("2048,256,256", "AddV2"),
         PRODUCTS.replace("tape:", "notes:").replace("GradientTape", "profile") + oom("2048,256,256", "AddV2"),
+    ),
+    "rows-at-once": (
+        RAYS + oom("98304,128", "net/dense/BiasAdd"),
+        RAYS.replace("[98304, 3]", "[9830, 3]") + oom("9830,128", "net/dense/BiasAdd"),
     ),
     "one-hot-products": (
         "import tensorflow as tf\nrows = tf.one_hot(src, n)\nm = tf.matmul(rows, h)\n" + BESIDE,

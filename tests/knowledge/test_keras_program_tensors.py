@@ -186,3 +186,21 @@ est.train(input_fn)
 
 def test_an_estimator_runs_its_model_function() -> None:
     assert (None, 12, 12) in [each.shape for each in made_by(ESTIMATOR)]
+
+
+WINDOWS = """
+import numpy as np
+import tensorflow as tf
+video = np.random.rand(300, 96, 96, 1).astype(np.float32)
+at = np.arange(len(video) - 48)[:, None] + np.arange(48)[None]
+clips = video[at]
+x = tf.constant(clips)
+poses = np.tile(np.eye(4), (10, 1, 1))
+one = tf.constant(poses[np.random.default_rng(0).integers(10)])
+some = tf.constant(video[at > 3])
+"""
+
+
+def test_arrays_that_others_index() -> None:
+    told = {each.line.number: each.shape for each in made_by(WINDOWS)}
+    assert told == {7: (252, 48, 96, 96, 1), 9: (4, 4)}

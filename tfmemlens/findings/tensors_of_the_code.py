@@ -14,7 +14,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tfmemlens.findings.support import remedies
-from tfmemlens.findings.support.code_tensors import CodeTensor, LineTensors, by_line, code_tensors
+from tfmemlens.findings.support.code_tensors import (
+    CodeTensor,
+    LineTensors,
+    by_line,
+    code_tensors,
+    of_the_size,
+    rows_through_a_net,
+)
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import attributed, device_limit, enumerated, on_host, requests
 from tfmemlens.findings.support.situation import TENSORFLOW, framework_of
@@ -32,7 +39,6 @@ _LEAST_SHARE, _BYSTANDER = 0.25, 0.05
 """Of the limit."""
 _LEAST_BYTES, _KERAS_BATCH, _MOST_LINES = 16 * MIB, 32, 3
 _TWICE, _BESIDE = 2, 0.5
-"""Of what the first line makes: another that is worth a word."""
 _RECORDS = regex(r"GradientTape\(|\.fit\(|\.fit_generator\(|\.minimize\(|train_on_batch|tf\.gradients\(")
 _FITS = regex(r"\.fit\(")
 _JOINS = ("stack", "concat", "concatenate")
@@ -56,22 +62,16 @@ def check(case: Case) -> Iterator[Finding]:
         if shape and any(each.asked for each in code_tensors(program, shape[0], shape)):
             batch = shape[0]
         tensors = code_tensors(program, batch, shape)
-        asked = by_line(_of_the_size(tensors))
+        asked = by_line(of_the_size(tensors))
         whole = sum(each.total_bytes for each in asked)
+        if rows_through_a_net(request, asked):
+            continue  # rows-at-once tells of them
         if whole >= max(_LEAST_SHARE * limit.bytes, _TWICE * asked[0].largest.bytes if asked else 0) > 0:
             yield _asked(case, index, moment, request, asked, by_line(tensors))
         elif need <= _BYSTANDER * limit.bytes:
             largest = [each for each in by_line(tensors) if each.total_bytes >= _LEAST_BYTES][:_MOST_LINES]
             if sum(each.total_bytes for each in largest) >= _LEAST_SHARE * limit.bytes:
                 yield _bystander(case, index, moment, request, largest)
-
-
-def _of_the_size(tensors: Sequence[CodeTensor]) -> list[CodeTensor]:
-    """The tensors of the shape that failed, and those of the same size, whatever their sides; none where none
-    has the shape.
-    """
-    sizes = {each.bytes for each in tensors if each.asked}
-    return [each for each in tensors if each.bytes in sizes]
 
 
 def _of_host(moment: Moment) -> bool:

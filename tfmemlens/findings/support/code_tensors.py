@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from tfmemlens.model.case import Request
 from tfmemlens.model.line import Line
 from tfmemlens.model.program import Program
 from tfmemlens.model.tensor import tensor_bytes
@@ -87,6 +88,26 @@ def by_line(tensors: Sequence[CodeTensor]) -> list[LineTensors]:
         for those in lines.values()
     ]
     return sorted(grouped, key=lambda each: -each.total_bytes)
+
+
+def of_the_size(tensors: Sequence[CodeTensor]) -> list[CodeTensor]:
+    """The tensors of the shape that failed, and those of the same size, whatever their sides; none where none
+    has the shape.
+    """
+    sizes = {each.bytes for each in tensors if each.asked}
+    return [each for each in tensors if each.bytes in sizes]
+
+
+def rows_through_a_net(request: Request, asked: Sequence[LineTensors]) -> int:
+    """The rows that a layer of the program was given at once, where they are so many that they are positions,
+    rays or points, and no batch; 0 of others.
+    """
+    shape = request.failed.shape or ()
+    rows_of = shape[0] if len(shape) == _FLAT else 0
+    return rows_of if rows_of and rows_of >= _MANY_ROWS and asked and asked[0].largest.of_layer else 0
+
+
+_MANY_ROWS, _FLAT = 65_536, 2
 
 
 @lru_cache(maxsize=2)

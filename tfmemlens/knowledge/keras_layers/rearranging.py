@@ -175,9 +175,12 @@ def _few(count: int) -> int:
 
 
 def _tile(call: LayerCall) -> LayerSpecs:
-    counts = tuple_of(needed(call, 1, "repeats", "multiples"), len(call.shape), "repeats", 0)
+    by = needed(call, 1, "repeats", "multiples", "reps")
+    more = len(by) - len(call.shape) if isinstance(by, list | tuple) else 0
+    shape = [*[1] * more, *call.shape]  # NumPy and Keras 3 put sides of 1 before
+    counts = tuple_of(by, len(shape), "repeats", 0)
     return call.specs(
-        [None if size is None else size * count for size, count in zip(call.shape, counts, strict=True)],
+        [None if size is None else size * count for size, count in zip(shape, counts, strict=True)],
         dtype=dtype_of(call),
     )
 

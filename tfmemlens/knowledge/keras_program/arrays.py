@@ -17,6 +17,7 @@ _DIMENSIONS = frozenset(("rand", "randn"))
 _DRAWN = frozenset(
     "normal uniform randint integers choice poisson exponential beta binomial zipf geometric laplace".split()
 )
+_WHOLE_NUMBERS = frozenset(("randint", "integers"))
 _ALIKE = frozenset(
     "zeros_like ones_like empty_like full_like array asarray constant convert_to_tensor Variable".split()
 )
@@ -63,6 +64,10 @@ def made(path: str, given: list[Any], named: Names) -> Any:
         at = 2 if path.startswith(_OF_NUMPY) or "numpy" in path else 0
         if name in ("poisson", "exponential", "choice", "zipf", "geometric"):
             at = 1
+        if name in _WHOLE_NUMBERS:
+            dtype = _dtype(named.get("dtype"), "int64")
+            if shape is None and len(given) <= at:
+                return TensorType((), dtype)
         return tensor(given[at] if shape is None and len(given) > at else shape, dtype)
     if name in _ALIKE and given:
         return _alike(given[0], dtype)

@@ -264,6 +264,8 @@ class Expressions:
             return value.get(key, UNKNOWN) if isinstance(key, PLAIN) else UNKNOWN
         if isinstance(value, tuple | list):
             return _part(value, key)
+        if isinstance(value, TensorType) and isinstance(key, TensorType):
+            return _picked(value, key)
         if isinstance(value, TensorType) and _is_open(key) and value.shape:
             return TensorType((None, *value.shape[1:]), value.dtype)  # so many rows, whichever
         if isinstance(value, TensorType):
@@ -297,6 +299,13 @@ class Expressions:
                 return UNKNOWN
             parts.append(str(value))
         return "".join(parts)[:MOST_ITEMS]
+
+
+def _picked(value: TensorType, key: TensorType) -> Any:
+    """What an array gives at the places of another: one for each of them; of truth values, nobody knows."""
+    if not value.shape or key.shape is None or "int" not in (key.dtype or ""):
+        return UNKNOWN
+    return TensorType((*key.shape, *value.shape[1:]), value.dtype)
 
 
 def _is_open(key: Any) -> bool:
