@@ -574,11 +574,12 @@ def test_masks_of_dropout(node: str, size: int, rows: Any, explains: int | None,
         ((1_000_000, 31), "float64", "OneHot", False),
         ((1_000_000, 30), "float32", "OneHot", False),
         ((1_000_000, 30), "float64", "Mul", False),
+        ((1_000_000, 30), "float64", None, True),  # a message without its op
         ((1_000_000, 30, 1), "float64", "OneHot", False),
         (None, "float64", "OneHot", False),
     ],
 )
-def test_a_histogram_of_weights(shape: Any, dtype: str, op: str, fires: bool) -> None:
+def test_a_histogram_of_weights(shape: Any, dtype: str, op: str | None, fires: bool) -> None:
     assert bool(found(histograms_of_weights, failed(shape, dtype=dtype, op=op))) is fires
 
 

@@ -3,8 +3,9 @@
 What it means: `tf.summary.histogram` deals a tensor's values out to 30 buckets by a one-hot matrix of
 float64: 240 bytes for each number. Of a layer of 100 million weights that is 24 GB, in host RAM or on the
 device, whatever the batch. Keras writes histograms of all weights after an epoch with `histogram_freq=1`.
-When it fires: a OneHot of float64 with 30 columns and a million rows or more; or old Keras's callback with a
-`histogram_freq` failed at an epoch's end: it runs the whole validation set in one call.
+When it fires: a OneHot, or an op without a name, of float64 with 30 columns and a million rows or more; or
+old Keras's callback with a `histogram_freq` failed at an epoch's end: it runs the whole validation set in one
+call.
 What to do: switch the histograms off, or write those of small layers only.
 """
 
@@ -64,7 +65,8 @@ def check(case: Case) -> Iterator[Finding]:
     for index, moment, request in requests(case):
         failed = request.failed
         shape = failed.shape or ()
-        if (failed.op or request.owner.op) != "OneHot" or len(shape) != 2 or failed.dtype != "float64":
+        op = failed.op or request.owner.op
+        if op not in ("OneHot", None) or len(shape) != 2 or failed.dtype != "float64":
             continue
         rows = shape[0] or 0
         if shape[1] != _BUCKETS or rows < _LEAST_ROWS:

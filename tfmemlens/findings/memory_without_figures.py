@@ -204,7 +204,10 @@ def _figures(line: Line) -> str:
         asked, free, missing = (f"{int(figure):,}" for figure in match.groups())
         return f": {asked} B were requested, {free} B were free, {missing} B are missing"
     if match := _TEXTURES.search(line.text):
-        return f": {match[1]} MB are in use there, which TensorFlow.js calls a likely leak"
+        return (
+            f": {match[1]} MB are in use there, which TensorFlow.js calls a likely leak (a warning: nothing"
+            " has failed by it)"
+        )
     if match := _OF_AN_ARENA.search(line.text):
         needed, has = int(match["needed"]), int(match["has"])
         return f": {needed:,} B are needed and {has:,} B are there, {needed - has:,} B too little"

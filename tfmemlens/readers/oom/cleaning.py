@@ -160,7 +160,9 @@ _UNFINISHED = (
         regex(
             r"shape ?\[[\d, ]*\]\s*and type \w+ on \S+ by allocator "
             + _CUT_ALLOCATOR
-            + r"|shape ?\[[\d, ]*\]\s*(?:\Z|\[\[|\t)|shape ?dim|shape\s*\Z"
+            + r"|shape ?\[[\d, ]*\]\s*(?:\Z|\[\[|\t|[`'\".;:)]|with \d)|shape ?dim|shape\s*\Z"
+            r"|shape ?\[[\d, ]*\]\s*and type (?:float|double|half|bfloat16|bool|u?int\d{1,2})"
+            r"(?:\s*\Z|[`'\".;)])"
         ),
     ),
     (

@@ -207,7 +207,7 @@ WITHOUT_FIGURES = {
         "Requested texture size [6000x6000] greater than WebGL maximum on this browser / GPU [4096x4096].",
         needs="texture size",
     ),
-    "the browser's GPU (WebGL) had no memory left for TensorFlow.js's textures": LineRule(
+    "TensorFlow.js's textures fill the browser's GPU (WebGL)": LineRule(
         r"High memory usage in GPU: [\d.]+ MB|Unable to create WebGLTexture",
         "High memory usage in GPU: 1456.10 MB, most likely due to a memory leak",
         "Error: Unable to create WebGLTexture.",

@@ -31,7 +31,7 @@ from tfmemlens.readers.oom.rules import (
 from tfmemlens.values import dataclass
 
 SENTENCE = LineRule(
-    r"\bO?OM when allocating (?P<temporary>temporary )?tensor (?:with|of) shape ?(?:\[(?P<shape>[\d,"
+    r"\bO?OM when allocating (?P<temporary>temporary )?tensor (?:with|of) ?shape ?(?:\[(?P<shape>[\d,"
     r" ]*)\]|(?P<dims>(?:dim ?\{ ?size: ?\d+ ?\} ?)+)|(?P<scalar>))"
     rf"(?:\s*and type (?P<dtype>\w+))?(?:\s*on\s*(?P<device>{DEVICE}))?(?:\s*by"
     rf" allocator\s*(?P<allocator>Simple"
