@@ -50,7 +50,7 @@ from tfmemlens.readers.oom.going_on import LOGGING_ON, is_below, logs_on, refusa
 from tfmemlens.readers.oom.host_figures import HostFigures
 from tfmemlens.readers.oom.host_rise import HostRise
 from tfmemlens.readers.oom.incidents import incident, version_text
-from tfmemlens.readers.oom.last_errors import LastErrors
+from tfmemlens.readers.oom.last_errors import ENDS, LastErrors
 from tfmemlens.readers.oom.line_profile import LineProfile
 from tfmemlens.readers.oom.named_devices import named
 from tfmemlens.readers.oom.other_failures import BY_A_SUPERVISOR, CUDNN_VERSION, OF_A_KERNEL
@@ -508,13 +508,25 @@ def _capture(streams: list[_Stream], path: str) -> Capture:
                 over_time=main.run.tapes.over_time if main else None,
                 cells=tuple(main.run.cells) if main else (),
                 trial=main.run.trial if main else None,
-                ends=main.ends.value() if main else (),
+                ends=_ends(main, streams),
                 evaluating=main.run.evaluating if main else None,
             ),
             incidents,
         ),
         notes=notes,
     )
+
+
+def _ends(main: _Stream | None, streams: Sequence[_Stream]) -> tuple[tuple[str, Line], ...]:
+    """Lines that look like an end: of each writer that of the stream which tells most, else of another: what
+    a launcher prints has no process before it, and the program's own error has one.
+    """
+    others = [stream for stream in streams if stream is not main]
+    found: dict[str, Line] = {}
+    for stream in (main, *others) if main else ():
+        for who, line in stream.ends.value():
+            found.setdefault(who, line)
+    return tuple((who, found[who]) for who in ENDS if who in found)
 
 
 def _with_a_batch_that_ran(told: Surroundings, incidents: Sequence[Incident]) -> Surroundings:
