@@ -71,6 +71,7 @@ _A_CALL = "a call of the cloud function"
 _KIND_OF_GPU = "does not know this kind of GPU"
 _OF_RAY = "Ray had no disk left"
 _SHOWED_NO_GPU = "CUDA showed JAX no GPU"
+_NOT_READ = "a checkpoint could not be read"
 _HELP = {
     own_gpu.TWO_GPUS: own_gpu.ONE_CONFIGURATION,
     _A_COMPILER: remedies.FEWER_COMPILERS,
@@ -523,7 +524,7 @@ def check(case: Case) -> Iterator[Finding]:
     if ended and _WITHOUT_SHARING.search(ended[1].text):
         ended = None  # slower, and what is meant to be mended is the room
     for told_as, line in _without_consequences(case.capture.surroundings.elsewhere):
-        what = _of_a_lock(case, told_as, line)
+        what = _of_a_read(case, _of_a_lock(case, told_as, line), line)
         if ended and _OF_A_DISK.search(what) and not _MAKES_ROOM.search(ended[0].text):
             ended = None  # the message itself says what is full
         yield Finding(
@@ -545,6 +546,7 @@ def check(case: Case) -> Iterator[Finding]:
                 *((_COMPILED_ONCE,) if _OF_THREADS in what and "LLVM" in line.text else ()),
                 *(_smaller_blocks(case) if _ON_CHIP in what else ()),
                 *(after_a_silence(line) if OF_A_HEARTBEAT in what else ()),
+                *((_FEWER_FILES,) if _NOT_READ in what else ()),
                 *((_NO_SHAPE,) if _PREPARE in what and _OF_NO_SHAPE.search(line.text) else ()),
                 *(
                     _of_a_message(
@@ -615,6 +617,28 @@ def _of_a_lock(case: Case, what: str, line: Line) -> str:
     return _NO_SHARED_MEMORY if what == _DISK and near and _ERRNO.search(line.text) else what
 
 
+def _of_a_read(case: Case, what: str, line: Line) -> str:
+    """What failed where the message names a file alone: a node that restores reads it, which no full disk
+    can stop.
+    """
+    reads = case.capture.surroundings.shows("reading a checkpoint")
+    near = reads and reads.source == line.source and 0 <= reads.number - line.number <= _NEAR_ITS_NODE
+    if not (reads and near and "could not be written" in what):
+        return what
+    return (
+        f"{_NOT_READ} ({reads.place}: the node restores): most likely the process had as many files open as"
+        " it may"
+    )
+
+
+_NEAR_ITS_NODE = 3
+_FEWER_FILES = Remedy(
+    "count the files that the process has open, and raise how many it may; where each turn of a loop makes a"
+    " model of its own, close what it opened (sessions, writers of events), or give each model a process of"
+    " its own. A full disk stops no read, so that freeing it changes nothing",
+    "ulimit -n; lsof -p PID | wc -l   # then: ulimit -n 4096",
+    slug="more-open-files",
+)
 _NAMES_NO_FILE = regex(r"\[Errno 28\][^\n:]*\Z")
 _SHUT_DOWN = "CUDA was shut down while TensorFlow still asked it"
 

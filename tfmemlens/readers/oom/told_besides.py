@@ -1252,6 +1252,13 @@ WRITES_A_FILE = LineRule(
     needs=("writer", "saver", "checkpoint", "file_io", "save_weights", "write_graph"),
 )
 """A frame or a line that writes a file: a log for TensorBoard, a checkpoint."""
+READS_A_CHECKPOINT = LineRule(
+    r"\[\[ ?(?:Node: |\{\{node |node )[\w./-]{0,120}\bRestore(?:V2|Slice)?(?:_\d{1,5})?\b(?![/\w])",
+    "\t [[Node: save/RestoreV2_6 = RestoreV2[dtypes=[DT_FLOAT]](save/Const)]]",
+    "\t [[{{node save_1/RestoreV2}}]]",
+    needs="Restore",
+)
+"""The node of a failure is the one that reads a checkpoint, where a save's is `SaveV2`."""
 LOADING_WEIGHTS = LineRule(
     r"(?i)\b(?:when|while|during|at|before|in|on) (?:the )?(?:re-?)?load(?:ing)? (?:of )?(?:the |its |my )?"
     r"(?:\w+ ){0,2}?weights\b",
@@ -1320,6 +1327,7 @@ TOLD_BESIDES = {
     "one model again": ONE_MODEL_AGAIN,
     "a buffer that must stay": BUFFER_STAYS,
     "writing a file": WRITES_A_FILE,
+    "reading a checkpoint": READS_A_CHECKPOINT,
     "options of a job": JOB_OPTIONS,
     "loading weights in words": LOADING_WEIGHTS,
     "a job scheduler": SCHEDULER,
