@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tfmemlens.findings import processes_on_one_device
-from tfmemlens.findings.support import code_snippets, device_users, own_gpu, remedies
+from tfmemlens.findings.support import code_snippets, device_users, of_tensorboard, own_gpu, remedies
 from tfmemlens.findings.support.board import RASPBERRY_PI, board, what_helps
 from tfmemlens.findings.support.libraries import of_handle
 from tfmemlens.findings.support.many_alike import piled_up
@@ -64,35 +64,45 @@ def check(case: Case) -> Iterator[Finding]:
         also = (
             f" (CPU and GPU of this board, {shared[0]}, share its RAM)" if shared else _of_failed_ranks(case)
         )
+        also += of_tensorboard.told(case, moment)
         yield Finding(
             severity=Severity.CAUSE,
             headline=first.fact[:1].upper() + first.fact[1:] + also,
             because=first.fact + also,
             explains=max(size for size, _ in proof) or None,
             evidence=tuple(evidence for _, evidence in proof),
-            remedies=_on_a_board(case, moment, shared[0])
-            if shared
-            else (
-                *((_FIND_IT,) if any(_hidden(case)) else ()),
-                *_hide(case),
-                *_pin(case),
-                *_end(case, moment),
-                *(() if any(_of_other_ranks(case)) else (_SEE_USERS,)),
-                *_each_its_own(case),
-                Remedy(
-                    f"let {framework_name(case)} take memory as needed: this lowers no need, but leaves room"
-                    " for the other process",
-                    code_snippets.of_a_server(case.api, part=False)
-                    if processes_on_one_device.in_a_cluster(case)
-                    else code_snippets.growth(case.api),
-                    slug="growth",
-                ),
-            ),
+            remedies=_what_helps(case, moment, shared[0] if shared else None),
             moment=index,
             rules_out=_OF_THE_PROGRAM
             if _is_empty(moment) or device_users.hold_nearly_all(case, moment) or any(_hidden(case))
             else (),
         )
+
+
+def _what_helps(case: Case, moment: Moment, shared: str | None) -> tuple[Remedy, ...]:
+    """What helps against others on the device; TensorBoard needs none, and of a board CPU and GPU share the
+    RAM.
+    """
+    if of_tensorboard.told(case, moment):
+        return (of_tensorboard.HIDE_IT, of_tensorboard.FOR_THE_TRAINING)
+    if shared:
+        return _on_a_board(case, moment, shared)
+    return (
+        *((_FIND_IT,) if any(_hidden(case)) else ()),
+        *_hide(case),
+        *_pin(case),
+        *_end(case, moment),
+        *(() if any(_of_other_ranks(case)) else (_SEE_USERS,)),
+        *_each_its_own(case),
+        Remedy(
+            f"let {framework_name(case)} take memory as needed: this lowers no need, but leaves room"
+            " for the other process",
+            code_snippets.of_a_server(case.api, part=False)
+            if processes_on_one_device.in_a_cluster(case)
+            else code_snippets.growth(case.api),
+            slug="growth",
+        ),
+    )
 
 
 _SEE_USERS = Remedy(

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings import processes_on_one_device
-from tfmemlens.findings.support import device_users, own_tasks
+from tfmemlens.findings.support import device_users, of_tensorboard, own_tasks
 from tfmemlens.findings.support.driver import of_context
 from tfmemlens.findings.support.rows import failures
 from tfmemlens.findings.support.situation import framework_name
@@ -33,6 +33,9 @@ def check(case: Case) -> Iterator[Finding]:
         if not of_context(moment):
             continue
         assert moment.request
+        if viewer := of_tensorboard.told(case, moment):
+            yield _of_a_viewer(moment.request, viewer, index)
+            continue
         own = own_tasks.own_tasks(case, moment)
         if not own and len(full := _full_ones(moment)) > 1:
             yield _of_some(case, moment.request, full, index)
@@ -60,6 +63,20 @@ def check(case: Case) -> Iterator[Finding]:
             moment=index,
             rules_out=_OF_OTHERS if own else (),
         )
+
+
+def _of_a_viewer(request: Request, viewer: str, index: int) -> Finding:
+    """TensorBoard, which was started beside what holds the GPU."""
+    what = f"not even a CUDA context of a few hundred MiB fitted, so others hold the GPU{viewer}"
+    return Finding(
+        severity=Severity.CAUSE,
+        headline=what,
+        because=what,
+        evidence=(Evidence("the message", request.failed.line),),
+        remedies=(of_tensorboard.HIDE_IT, of_tensorboard.FOR_THE_TRAINING),
+        moment=index,
+        rules_out=(*_OF_OTHERS, "one-device-each", "smaller-batch", "smaller-fraction"),
+    )
 
 
 def _of_others(case: Case) -> Iterator[Remedy]:

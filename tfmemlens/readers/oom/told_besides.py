@@ -1252,6 +1252,15 @@ WRITES_A_FILE = LineRule(
     needs=("writer", "saver", "checkpoint", "file_io", "save_weights", "write_graph"),
 )
 """A frame or a line that writes a file: a log for TensorBoard, a checkpoint."""
+OWN_PROCESS_OF_TENSORBOARD = LineRule(
+    r"\A\s*File \"(?:[^\"\n]*[/\\])?(?:(?:bin|Scripts)[/\\]tensorboard"
+    r"(?:\.exe|-script\.py)?(?:[/\\]?__main__\.py)?"
+    r"|(?<!utils[/\\])tensorboard[/\\](?:main|program|backend[/\\]application)\.py)\", line",
+    'File "/home/kim/env/bin/tensorboard", line 11, in <module>',
+    '  File "/usr/lib/python3.6/site-packages/tensorboard/main.py", line 45, in run_main',
+    needs="tensorboard",
+)
+"""A frame of the program `tensorboard`, and none of a training that writes its files."""
 READS_A_CHECKPOINT = LineRule(
     r"\[\[ ?(?:Node: |\{\{node |node )[\w./-]{0,120}\bRestore(?:V2|Slice)?(?:_\d{1,5})?\b(?![/\w])",
     "\t [[Node: save/RestoreV2_6 = RestoreV2[dtypes=[DT_FLOAT]](save/Const)]]",
@@ -1327,6 +1336,7 @@ TOLD_BESIDES = {
     "one model again": ONE_MODEL_AGAIN,
     "a buffer that must stay": BUFFER_STAYS,
     "writing a file": WRITES_A_FILE,
+    "TensorBoard's own process": OWN_PROCESS_OF_TENSORBOARD,
     "reading a checkpoint": READS_A_CHECKPOINT,
     "options of a job": JOB_OPTIONS,
     "loading weights in words": LOADING_WEIGHTS,
