@@ -5,6 +5,7 @@ engine.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 from tfmemlens.findings.support import code_snippets, far_too_much
 from tfmemlens.findings.support.applicability import applies
@@ -40,6 +41,7 @@ from tfmemlens.model.attribution import Kind
 from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Certainty, Remedy
 from tfmemlens.model.incident import FailedRequest, RequestKind
+from tfmemlens.model.line import Line
 from tfmemlens.model.what_if import Saving, SavingBasis, Shrunk
 from tfmemlens.patterns import regex
 from tfmemlens.units import MIB, human
@@ -145,6 +147,14 @@ def _of_a_larger_batch(case: Case, moment: Moment) -> Remedy | None:
     stated = case.capture.surroundings.setting("batch_size")
     if not shape or stated is None or not stated[0].isdigit():
         return None
+    if _is_of_an_earlier_run(case, moment, int(stated[0]), stated[1]):
+        return Remedy(
+            f"run it with the batch of {stated[0]} that {stated[1].place} makes: the message begins with"
+            f" {shape[0]}, so most likely the log is of an earlier run, with that batch (unless each sample"
+            f" becomes {(shape[0] or 0) // int(stated[0])} on its way); only if it fails so as well, go on to"
+            f" {int(stated[0]) // 2}",
+            slug="smaller-batch",
+        )
     failed = failed_batches(case)
     if failed != {shape[0]} or not 0 < int(stated[0]) < (shape[0] or 0) or fails_alike(case):
         return None
@@ -153,6 +163,46 @@ def _of_a_larger_batch(case: Case, moment: Moment) -> Remedy | None:
         f" and nothing here says that {stated[0]} fails; only if it does, go on to {int(stated[0]) // 2}",
         slug="smaller-batch",
     )
+
+
+def _is_of_an_earlier_run(case: Case, moment: Moment, batch: int, where: Line) -> bool:
+    """Whether a convolution or pooling failed with a multiple of the batch that quoted code sets, and nothing
+    in that code makes several maps of a sample.
+    """
+    failed = moment.request.failed if moment.request else None
+    code = code_lines(case.capture.surroundings)
+    if failed is None or batch < _LEAST_OF_A_RUN or not failed.shape or len(failed.shape) != _OF_SCORES:
+        return False
+    first, of_maps = failed.shape[0] or 0, _OVER_MAPS.search(f"{failed.op or ''} {failed.kernel or ''}")
+    stated = {value for name, value, _ in case.capture.surroundings.settings if name == "batch_size"}
+    if (
+        not of_maps
+        or first % batch
+        or not 1 < first // batch <= _MOST_TIMES
+        or stated != {str(batch)}
+        or failed_batches(case)
+    ):
+        return False
+    times, sides = str(first // batch), failed.shape[1:]
+    square = any(one == other and (one or 0) <= _WIDEST_KERNEL for one, other in pairwise(sides))
+    if square or (moment.request and moment.request.fixed):
+        return False  # a kernel's first side counts channels
+    quoted = any(line.source == where.source and line.number == where.number for line in code)
+    return quoted and not any(
+        _MAKES_SEVERAL.search(each.text) or times in _NUMBERS.findall(each.text) for each in code
+    )
+
+
+_LEAST_OF_A_RUN, _MOST_TIMES, _WIDEST_KERNEL = 4, 8, 11
+_NUMBERS = regex(r"(?<![\w.-])\d{1,9}(?![\w.])")
+_OVER_MAPS = regex(
+    r"\b(?:Conv2D(?:BackpropInput)?|MaxPool|AvgPool|MaxPoolGrad|AvgPoolGrad|FusedBatchNorm\w*)\b"
+)
+_MAKES_SEVERAL = regex(
+    r"(?i)reshape|TimeDistributed|crop|patch|tile|repeat|concat|stack|frames?\b|views?\b|clip|flat_map|vmap"
+    r"|map_fn|replica|strategy|fold|num_samples|sequence|unbatch|predict|evaluat|accumul|rois?\b|box"
+)
+"""What makes several maps of one sample, or one batch of several."""
 
 
 def _lowered_from(case: Case, request: Request | None) -> int | None:
