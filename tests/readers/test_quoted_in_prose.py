@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.findings.pages import explained, first, offered
+from tfmemlens import pipeline
 
 HBM = (
     "JaxRuntimeError: RESOURCE_EXHAUSTED: E1000: CompileTimeHbmOom:\n"
@@ -131,6 +134,16 @@ POINTS = (
 )
 def test_what_many_rows_are(op: str, name: str, beside: str, words: str) -> None:
     assert words in first(beside + POINTS.format(op=op, name=name))
+
+
+@pytest.mark.parametrize(
+    ("rows", "begins"),
+    [(4194304, "--chunk 8192"), (1048576, "--chunk 8192"), (786432, "N_rand")],
+)
+def test_the_setting_of_rays_goes_by_how_many_there_are(rows: int, begins: str) -> None:
+    text = "python run_nerf.py\n" + POINTS.format(op="ConcatV2", name=" name: concat")
+    text = re.sub(r"shape\[\d+,", f"shape[{rows},", text)
+    assert (pipeline.explain(text).actions[0].remedy.code or "").startswith(begins)
 
 
 ARENA = "RESOURCE_EXHAUSTED: Out of memory while trying to allocate {} bytes\njax.jit(train_step)\n"

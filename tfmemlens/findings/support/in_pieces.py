@@ -116,7 +116,7 @@ def in_pieces(case: Case, moment: Moment) -> Remedy | None:
             f"{where} asks for this memory, for {rows:,} rows at once, most likely {points}: give it fewer"
             f" at a time{_as_told(case)}"
         )
-        return Remedy(text, _OF_RAYS if rays else None, slug="in-pieces")
+        return Remedy(text, _settings_of_rays(rows) if rays else None, slug="in-pieces")
     elif not of_jax and (rows := _rows_of_a_table(failed)):
         text = (
             f"{where} asks for this memory: its {rows:,} rows are most likely words, ids or samples: take"
@@ -158,6 +158,15 @@ _OF_A_TABLE = regex(
     r"(?i)gather|embed|lookup|one_?hot|sparse|segment|unique|variable|init|assign|vocab|item|user"
 )
 _OF_RAYS = "N_rand, N_samples, N_importance   # as NeRF's programs call them; when rendering: chunk, netchunk"
+
+_OF_A_PICTURE = "--chunk 8192 --netchunk 16384   # a picture's rays and points at once (N_rand: of training)"
+_MOST_IN_TRAINING = 1 << 20
+"""More points than the rays of a step have, as NeRF's programs set them: some thousand, with 192 on each."""
+
+
+def _settings_of_rays(rows: int) -> str:
+    """What decides the rows: so many are of a picture that is rendered, whatever the batch."""
+    return _OF_A_PICTURE if rows >= _MOST_IN_TRAINING else _OF_RAYS
 
 
 def _rows_of_points(failed: FailedRequest) -> int | None:
