@@ -93,7 +93,7 @@ def check(case: Case) -> Iterator[Finding]:
             ),
             explains=held,
             basis=Basis.SHAPE if held else None,
-            remedies=_remedies(told, by_loop),
+            remedies=_remedies(told, by_loop, _clear(case)),
             moment=index,
             rules_out=_OF_ONE_MODEL if by_loop else (),
         )
@@ -298,13 +298,31 @@ _OF_ONE_MODEL = (
 """What changes a model or its function, and not how many there are."""
 
 
-def _remedies(told: Surroundings, by_loop: Kept | None) -> tuple[Remedy, ...]:
+_CLEAR = "del model; gc.collect(); tf.keras.backend.clear_session()"
+_CLEAR_ALONE = "del model; keras.backend.clear_session()   # the graph and its session go with it"
+_CLEAR_BY_HAND = "del model; tf.reset_default_graph(); keras.backend.set_session(tf.Session())"
+_OF_KERAS_ALONE = regex(r"[/\\]keras[/\\]backend[/\\]tensorflow_backend\.py")
+"""A file of Keras as a package of its own, on TensorFlow 1."""
+_OF_KERAS_0 = regex(r"\bshow_accuracy ?=")
+"""An argument that Keras 1.0 took away; there is no clear_session before it."""
+
+
+def _clear(case: Case) -> str:
+    """What clears Keras's graph, as the Keras of the tracebacks has it."""
+    requests = (moment.request for moment in case.moments)
+    frames = [frame for request in requests if request for frame in request.failed.frames]
+    if not any(_OF_KERAS_ALONE.search(frame.place) for frame in frames):
+        return _CLEAR
+    return _CLEAR_BY_HAND if any(_OF_KERAS_0.search(frame.text) for frame in frames) else _CLEAR_ALONE
+
+
+def _remedies(told: Surroundings, by_loop: Kept | None, clear: str = _CLEAR) -> tuple[Remedy, ...]:
     """What surely helps stands first where clearing was tried in vain."""
     tried = told.shows("clearing the session") is not None and by_loop is None
     clears = "" if _clears(told) else ", and clear what Keras keeps"
     drop = Remedy(
         f"{'or ' if tried else ''}drop each model when it is done{_list(told, by_loop)}{clears}",
-        _without_models(told, by_loop) if by_loop and not clears else _CLEAR,
+        _without_models(told, by_loop) if by_loop and not clears else clear,
         slug="drop-models",
     )
     alone = Remedy(
@@ -315,9 +333,6 @@ def _remedies(told: Surroundings, by_loop: Kept | None) -> tuple[Remedy, ...]:
     if by_loop is None and told.shows("clearing in vain") and told.shows("deleting in vain"):
         return (alone,)
     return (alone, drop) if tried else (drop, alone)
-
-
-_CLEAR = "del model; gc.collect(); tf.keras.backend.clear_session()"
 
 
 def _clears(told: Surroundings) -> bool:
