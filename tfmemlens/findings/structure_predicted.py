@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from tfmemlens.findings.earlier_cells import RESTART, number_of_cell
 from tfmemlens.findings.support import one_gpu, part_for_jax
+from tfmemlens.findings.support import unified as unified_memory
 from tfmemlens.findings.support.host_ram.no_lack import ROOM_FOR_UNIFIED, WITHOUT_UNIFIED, on_wsl
 from tfmemlens.findings.support.jax_stack import LEAST_BYTES
 from tfmemlens.findings.support.residues import (
@@ -222,7 +223,11 @@ def _needs_many_gpus(case: Case, moment: Moment) -> bool:
 
 
 def _of_the_cap(case: Case, unified: object) -> str:
-    """That the pool of unified memory has a limit of its own, whatever RAM is free, where the text has it."""
+    """That unified memory is not in effect, or that its pool has a limit of its own, whatever RAM is free,
+    where the text has it.
+    """
+    if why_not := unified_memory.why_not(case):
+        return why_not
     part = part_for_jax.stated(case.capture.surroundings)
     if not unified or part is None or not part.above_all:
         return ""

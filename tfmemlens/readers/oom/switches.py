@@ -430,10 +430,20 @@ SWITCHES: tuple[tuple[str, LineRule], ...] = (
         ),
     ),
     (
+        "without_command_buffers",
+        LineRule(
+            r"--xla_gpu_(?:enable_command_buffer=(?![\w+-])|graph_level=0\b)(?P<value>)",
+            'export XLA_FLAGS="--xla_gpu_enable_command_buffer= --xla_dump_to=/tmp/d"',
+            "XLA_FLAGS=--xla_gpu_graph_level=0 python train.py",
+            needs=("command_buffer", "graph_level"),
+        ),
+    ),
+    (
         "TF_FORCE_UNIFIED_MEMORY",
         LineRule(
-            r"\bTF_FORCE_UNIFIED_MEMORY['\"`\]]*(?:\s*[=:]\s*| set to | to | )['\"]?(?P<value>1|(?i:true))\b",
+            rf"\bTF_FORCE_UNIFIED_MEMORY['\"`]?(?:{_TO}| set to | to )['\"]?(?P<value>1|(?i:true))\b",
             "export TF_FORCE_UNIFIED_MEMORY=1",
+            'os.environ.setdefault("TF_FORCE_UNIFIED_MEMORY", "1")',
             "I have 'TF_FORCE_UNIFIED_MEMORY' set to 1",
             needs="FORCE_UNIFIED",
         ),
@@ -747,7 +757,8 @@ _WORDS = Words(
     "WSL", "microsoft-standard", "Tegra", "tegra", "Jetson", "jetson", "JETSON", "NvMap",
     "name: Orin", "name: Xavier",
     " nano", " Nano", "aspb", "RPi", "HIP_", "hip", "MIOpen", "ROCm", "rocm", "DML:", "DmlAlloc",
-    "FORCE_UNI", "remat", "Remat", "REMAT", "_CHECKPOINTING", "recompute", "checkpoint", "ccum", "every_k",
+    "FORCE_UNI", "command_buffer", "graph_level",
+    "remat", "Remat", "REMAT", "_CHECKPOINTING", "recompute", "checkpoint", "ccum", "every_k",
     "arallel_size", "arallel-size", "tp-size", "tp_size", "arallelism=", "clear_c", "clear_b",
     "Go heap", "Go bind", "Go run", "Go garb", "Go API", "Go client",
     "o Tensor", "O Tensor", "o tensor", "olang T", "olang t", "low/go", "tfgo.", "LoadSaved",
@@ -803,7 +814,7 @@ def settings(text: str) -> Iterator[tuple[str, str]]:
     """(name, value) of each setting that a line shows; yes and no as `True` and `False`."""
     if not _WORDS.occur_in(text):
         return
-    text, works = as_setting(text), False
+    text, works = _as_the_program_sees_it(as_setting(text)), False
     for name, rule in _SWITCHES.likely(text):
         shown = rule.search(text)
         if shown and name in _PARTS and _ANOTHER_VALUE.match(text, shown.end()):
@@ -818,6 +829,16 @@ def settings(text: str) -> Iterator[tuple[str, str]]:
             yield name, _product(text, shown, given) if name in _NUMBERS else _value(given or "True")
 
 
+def _as_the_program_sees_it(text: str) -> str:
+    """The line without what only carries a variable into a container: a prefix, or a pair of a manifest."""
+    return _PAIR.sub(r"\g<name>=", _CARRIED.sub("", text)) if "ENV_" in text or "value" in text else text
+
+
+_CARRIED = regex(r"\b(?:SINGULARITY|APPTAINER)ENV_(?=[A-Z])")
+"""What Singularity and Apptainer take off the name of a variable that a container is to have."""
+_PAIR = regex(
+    r"['\"]?\bname['\"]?: ?['\"]?(?P<name>[A-Z][A-Z_]{3,40})['\"]?, ?['\"]?value['\"]?: ?(?=['\"]?[\w.])"
+)
 _ARROW = regex(r" ?(?:-+>|=+>|\u2192) ?")
 _FACTORS = regex(r"(?: ?\* ?\d{1,6}){1,4}\b(?![.\w*])")
 
@@ -839,20 +860,25 @@ _ANOTHER_VALUE = regex(
 """`to .20, .50`, `.3 and .5`: a part of the GPU is given several values, one after another."""
 _ASKS = regex(
     r"\A[>$#\s]*(?:In \[\d{1,4}\]: )?(?:print\()?"
-    r"(?:Sys\.getenv\(|os\.(?:environ(?:\.get)?[\[(]|getenv\()|echo \$)"
-    r"['\"{]?(?P<name>(?:XLA|TF|CUDA|JAX)_[A-Z_]{3,40})['\"}]?[\])]{0,2}\s*\Z"
+    r"(?:Sys\.getenv\(|os\.(?:environ(?:\.get)?[\[(]|getenv\()|echo \$|(?:- )?(?P<of>['\"]?)name(?P=of): ?)"
+    r"['\"{]?(?P<name>(?:XLA|TF|CUDA|JAX)_[A-Z_]{3,40})['\"}]?[\])]{0,2},?\s*\Z"
 )
-_ANSWERS = regex(r"\A\s*(?:\[1\] |Out\[\d{1,4}\]: )?['\"]?(?P<value>[\w.-]{1,20})['\"]?\s*\Z")
+_ANSWERS = regex(
+    r"\A\s*(?:\[1\] |Out\[\d{1,4}\]: |['\"]?value['\"]?: ?)?"
+    r"['\"]?(?P<value>[\w.-]{1,20})['\"]?\s*\Z"
+)
 
 
 def asked_for(text: str) -> str | None:
-    """The variable of the environment that a line of a console asks for: `Sys.getenv("TF_GPU_ALLOCATOR")`."""
+    """The variable of the environment that a line of a console asks for, `Sys.getenv("TF_GPU_ALLOCATOR")`, or
+    that a manifest names: `- name: TF_GPU_ALLOCATOR`.
+    """
     match = _ASKS.match(text) if "_" in text else None
     return match["name"] if match else None
 
 
 def answered(name: str, text: str) -> Iterator[tuple[str, str]]:
-    """The setting that the console's next line prints of it: `[1] "cuda_malloc_async"`."""
+    """The setting that the next line gives it: `[1] "cuda_malloc_async"`, `value: cuda_malloc_async`."""
     match = _ANSWERS.match(text)
     yield from settings(f"{name}={match['value']}") if match else ()
 

@@ -16,6 +16,7 @@ from tfmemlens.findings.support import (
     program_account,
     remedies,
     steps_of_torch_xla,
+    unified,
     weights_on_a_tpu,
 )
 from tfmemlens.findings.support.alike import alive_alike, let_go
@@ -939,17 +940,10 @@ def more_unified(case: Case, moment: Moment) -> Iterator[Remedy]:
         return
     if told.shows("unified memory refused"):
         return  # the host has no more to give
-    alone = told.setting("XLA_PYTHON_CLIENT_ALLOCATOR")
-    without_pool = alone is not None and alone[0] == "platform"
-    if alone and without_pool:
-        yield Remedy(
-            f"take XLA_PYTHON_CLIENT_ALLOCATOR=platform out ({alone[1].place}): unified memory is the"
-            " pool's, and this setting does without the pool",
-            "unset XLA_PYTHON_CLIENT_ALLOCATOR",
-            slug="pool-for-unified-memory",
-        )
+    yield from unified.in_effect(case)
     part = part_for_jax.stated(told)
-    if without_pool and (part is None or part.above_all):
+    no_pool, inactive = unified.without_the_pool(told), unified.not_in_effect(case)
+    if (no_pool or inactive) and (part is None or part.above_all):
         return
     set_to = f" ({part.line.place}: {part.written})" if part else ""
     if part and not part.above_all:
