@@ -13,7 +13,15 @@ import math
 from collections.abc import Iterator
 
 from tfmemlens.findings.first_streams_refused import first_stream
-from tfmemlens.findings.support import code_snippets, device_users, own_gpu, part_for_jax, remedies
+from tfmemlens.findings.support import (
+    beside_the_pool,
+    code_snippets,
+    device_users,
+    own_gpu,
+    part_for_jax,
+    remedies,
+)
+from tfmemlens.findings.support.beside_the_pool import CODE, GRAPHS, KERNEL
 from tfmemlens.findings.support.board import board
 from tfmemlens.findings.support.driver import of_context
 from tfmemlens.findings.support.grower import Grower
@@ -60,7 +68,7 @@ def check(case: Case) -> Iterator[Finding]:
     for index, moment in failures(case):
         assert moment.request and moment.incident
         failed = moment.request.failed
-        meaning = _meaning(case, failed)
+        meaning = _meaning(case, moment, failed)
         if meaning is None or of_context(moment) or first_stream(case, moment) or lost_device(case, moment):
             continue  # the rules of a device that was only being made, or is gone, tell of it
         if case.capture.surroundings.shows(PYTORCH_ALONE):
@@ -73,8 +81,8 @@ def check(case: Case) -> Iterator[Finding]:
         full = (
             full
             or _of_page_cache(case, failed)
-            or _of_jax(case, failed)
-            or _piled_up(case, failed)
+            or _of_jax(case, moment, failed)
+            or _piled_up(case, moment)
             or _beside_warnings(case, moment)
         )
         alone = "" if full else _open_end(case, moment)
@@ -89,7 +97,7 @@ def check(case: Case) -> Iterator[Finding]:
         )
 
 
-def _meaning(case: Case, failed: FailedRequest) -> str | None:
+def _meaning(case: Case, moment: Moment, failed: FailedRequest) -> str | None:
     """What the message means; None for one that says itself what it is. Two kernels' messages name neither
     tensor nor allocator.
     """
@@ -118,12 +126,8 @@ def _meaning(case: Case, failed: FailedRequest) -> str | None:
             if failed.line and "failed to allocate memory" in failed.line.text
             else None
         )
-    if _of_code(case, failed):
-        return "the driver had no memory left for the code of one more compiled program"
-    if _of_graphs(failed) and framework_of(case) == JAX:
-        alive = _ALIVE.search(failed.line.text) if failed.line else None
-        how_many = f" ({int(alive['graphs']):,} are alive in the process)" if alive else ""
-        return f"the driver had no memory left for one more CUDA graph of a compiled program{how_many}"
+    if refused := beside_the_pool.refused(case, moment):
+        return refused
     return _beside_room(case, failed) or _on_a_board(case, failed) or _MEANING.get(failed.kind)
 
 
@@ -172,20 +176,11 @@ _DROP_IT = Remedy(
 )
 
 
-def _of_code(case: Case, failed: FailedRequest) -> bool:
-    """Whether the driver was to load the code of a program that JAX had compiled."""
-    of_driver = failed.kind is RequestKind.DRIVER and failed.line is not None
-    return bool(of_driver and failed.line and _CODE.search(failed.line.text) and framework_of(case) == JAX)
-
-
-_CODE = regex(r"in-memory CUBIN|\bcuModuleLoad|\bFailed to load PTX\b|load(?:ing)? (?:GPU )?module")
-
-
-def _piled_up(case: Case, failed: FailedRequest) -> str:
+def _piled_up(case: Case, moment: Moment) -> str:
     """Why there is no room for a program's code: many programs, where it went well before or the text's own
     code makes them.
     """
-    if not _of_code(case, failed) or not _pile_up(case):
+    if beside_the_pool.wanted(case, moment) != CODE or not _pile_up(case):
         return ""
     line = _went_well(case)
     before = f"it went well before ({line.place}), so " if line else ""
@@ -218,7 +213,6 @@ _WELL_BEFORE = (
     "again at each model",
     "again at each trial",
 )
-_ALIVE = regex(r"total of (?P<graphs>\d{1,9}) alive graphs")
 
 
 def _of_collectives(line: Line) -> str:
@@ -316,28 +310,16 @@ def _taken_by_jax(case: Case, failed: FailedRequest) -> Part | None:
 _NEARLY_ALL = 0.85
 
 
-def _of_jax(case: Case, failed: FailedRequest) -> str:
+def _of_jax(case: Case, moment: Moment, failed: FailedRequest) -> str:
     """That JAX is told to take nearly all of the GPU, where the text states it."""
     part = _taken_by_jax(case, failed)
     if part is None:
         return ""
-    anew = " of each new length or shape" if _of_graphs(failed) else ""
+    anew = " of each new length or shape" if beside_the_pool.wanted(case, moment) == GRAPHS else ""
     return (
         f"; most likely since JAX is told to take {part.words} at its start ({part.line.place}): compiled"
         f" programs{anew}, their code and graphs of launches lie outside its pool"
     )
-
-
-def _of_graphs(failed: FailedRequest) -> bool:
-    return failed.line is not None and "CUDA graph" in failed.line.text
-
-
-_FEW_SHAPES = Remedy(
-    "each compiled program keeps CUDA graphs of its own in the driver's memory, beside JAX's pool: do without"
-    " them, or let few programs be made (inputs padded to few shapes, one jitted function for all)",
-    "export XLA_FLAGS=--xla_gpu_enable_command_buffer=   # empty: no such graphs, somewhat slower",
-    slug="constant-shapes",
-)
 
 
 _OF_WORKERS = regex(r"(?i)\bworkers?\b|\.predict\(|__getitem__")
@@ -399,11 +381,16 @@ def _smaller_fraction(case: Case, who: str = "NCCL") -> Remedy:
     """A smaller part of the GPU for JAX: NCCL and the driver take their own from what is left."""
     part = part_for_jax.stated(case.capture.surroundings)
     now = f"it is told to take {part.words} now" if part else "it takes 75 % unless told otherwise"
+    smaller = _HALF if part is None and who != "NCCL" else part_for_jax.below(part)
     return Remedy(
         f"leave {who} room: let JAX take a smaller part of each GPU at start ({now})",
-        f"export XLA_PYTHON_CLIENT_MEM_FRACTION={part_for_jax.below(part)}",
+        f"export XLA_PYTHON_CLIENT_MEM_FRACTION={smaller}",
         slug="smaller-fraction",
     )
+
+
+_HALF = ".50"
+"""On a small GPU a twentieth of it is less than code and graphs of one program."""
 
 
 def _remedies(case: Case, moment: Moment, of_pool: bool) -> Iterator[Remedy]:
@@ -466,15 +453,13 @@ def _remedies(case: Case, moment: Moment, of_pool: bool) -> Iterator[Remedy]:
     if of_directml and _is_filled(moment):
         yield _OF_DIRECTML
         return
-    if _of_code(case, moment.request.failed) and not _taken_by_jax(case, moment.request.failed):
-        yield from _of_programs(case)
+    if beside_the_pool.wanted(case, moment) == CODE and _pile_up(case):
+        made = next(_made_anew(case), None)
+        yield from made.remedies if made else _FEWER_PROGRAMS
+        yield from _room_for_the_driver(case)
         return
-    of_graphs = _of_graphs(moment.request.failed) and framework_of(case) == JAX
-    if of_graphs or _taken_by_jax(case, moment.request.failed):
-        part = [] if _fraction_in_vain(case) else [_smaller_fraction(case, "the driver")]
-        graphs = [_FEW_SHAPES] if of_graphs else []
-        yield from [*part, *graphs] if _taken_by_jax(case, moment.request.failed) else [*graphs, *part]
-        yield Remedy("see whether another process holds the device", "nvidia-smi", slug="see-device-users")
+    if beside_the_pool.wanted(case, moment) or _taken_by_jax(case, moment.request.failed):
+        yield from _of_the_driver(case, moment)
         return
     shared = bool(_of_ranks(case, moment.request.failed)) and not _suspended(case, moment.request.failed)
     if shared:
@@ -555,17 +540,35 @@ def _in_float32(shape: tuple[int | None, ...]) -> int:
     return _FLOAT_BYTES * math.prod(side or 1 for side in shape) if shape else 0
 
 
-def _of_programs(case: Case) -> Iterator[Remedy]:
-    """Fewer programs where they pile up, else room beside the pool."""
+def _of_the_driver(case: Case, moment: Moment) -> Iterator[Remedy]:
+    """Room beside the pool, and less that has to lie there."""
+    wanted = beside_the_pool.wanted(case, moment)
+    graphs = (beside_the_pool.fewer_graphs(case, moment),) if wanted == GRAPHS else ()
+    if beside_the_pool.alive(moment):
+        yield from graphs
+    yield from _room_for_the_driver(case)
+    if not beside_the_pool.alive(moment):
+        yield from graphs
+    yield Remedy("see whether another process holds the device", "nvidia-smi", slug="see-device-users")
+    if wanted in (CODE, KERNEL):
+        yield beside_the_pool.LESS_CODE
+
+
+def _room_for_the_driver(case: Case) -> Iterator[Remedy]:
+    """A smaller part for JAX; not where other parts made no difference."""
     told = case.capture.surroundings
-    if _pile_up(case):
-        made = next(_made_anew(case), None)
-        yield from made.remedies if made else _FEWER_PROGRAMS
-    else:
-        yield Remedy("see whether another process holds the device", "nvidia-smi", slug="see-device-users")
-    tried = told.shows("jax: preallocating") or told.setting("XLA_PYTHON_CLIENT_PREALLOCATE")
-    if not (tried or _fraction_in_vain(case)):
-        yield _smaller_fraction(case, "the driver")
+    if _fraction_in_vain(case):
+        return
+    grows = told.setting("XLA_PYTHON_CLIENT_PREALLOCATE")
+    if grows and grows[0] == "False" and part_for_jax.stated(told) is None:
+        yield Remedy(
+            "leave the driver room: a pool that grows may come to 75 % of the GPU unless a smaller part is"
+            f" set ({grows[1].place})",
+            f"export {part_for_jax.VARIABLE}=.60",
+            slug="smaller-fraction",
+        )
+        return
+    yield _smaller_fraction(case, "the driver")
 
 
 _FEWER_PROGRAMS = (
