@@ -510,7 +510,7 @@ class TestMoments:
         assert [unlisted(100), unlisted(31), unlisted(30), unlisted(5)] == [70, 1, 0, 0]
         assert [unlisted(None, 50), unlisted(100, 50), unlisted(None)] == [20, 70, 0]
         assert unlisted(None, 5, total=90) == 60  # the request is a part of the program
-        assert [unlisted(None, 50, total=90), unlisted(40, 5, total=90), unlisted(None, 5)] == [20, 10, 0]
+        assert [unlisted(None, 50, total=90), unlisted(40, 5, total=90), unlisted(None, 5)] == [60, 10, 0]
         assert moment(10, incident=Incident(FailedRequest())).unlisted_buffer_bytes == 0
         assert moment(10).unlisted_buffer_bytes == 0
 

@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfmemlens.findings.left_by_earlier_calls import compiled_again
-from tfmemlens.findings.support import one_gpu, own_settings, program_account
+from tfmemlens.findings.support import one_gpu, own_settings, part_for_jax, program_account
 from tfmemlens.findings.support.main_buffers import main_buffers
-from tfmemlens.findings.support.rows import on_host, requests
+from tfmemlens.findings.support.rows import device_limit, on_host, requests
 from tfmemlens.findings.support.servers import A_SERVER
 from tfmemlens.findings.support.situation import JAX, TORCH_XLA, framework_of
 from tfmemlens.findings.support.xla_arena import facts
@@ -25,6 +25,7 @@ from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.finding import Basis, Evidence, Finding, Remedy, Severity
 from tfmemlens.model.line import Line
 from tfmemlens.units import MIB, human_size
+from tfmemlens.values import replace
 
 BASIS = Basis.NAME
 EXPLAINS = "the request"
@@ -60,6 +61,8 @@ def check(case: Case) -> Iterator[Finding]:
         )
         if known.program is own_settings.TRAINER and compiler and compiler.needed and compiler.capacity:
             because = f"{too_little(case, moment, compiler)}; {because}"
+        if compiler and facts.is_arena(compiler, request.failed.size):
+            because += program_account.beside_its_arena(compiler, device_limit(case, moment))
         if compiler and compiler.reduced_to and compiler.goal:
             because += (
                 f"; even after rematerialisation the program needs {human_size(compiler.reduced_to)}, and"
@@ -74,9 +77,38 @@ def check(case: Case) -> Iterator[Finding]:
                 Evidence("what the text says", known.line),
                 Evidence("the message", request.failed.line),
             ),
-            remedies=tuple(known.remedies(case, on_host=on_host(moment))),
+            remedies=(
+                *_larger_pool(case, moment, known),
+                *known.remedies(
+                    case,
+                    on_host=on_host(moment),
+                    returns_much=compiler is not None and program_account.returns_much(compiler),
+                ),
+            ),
             moment=index,
             rules_out=known.program.not_of_it,
+        )
+
+
+def _larger_pool(case: Case, moment: Moment, known: own_settings.NamedProgram) -> Iterator[Remedy]:
+    """A larger part of the GPU, where the whole program is known and has room in it."""
+    compiler, limit = moment.incident.compiler if moment.incident else None, device_limit(case, moment)
+    total = compiler.section("total") if compiler else None
+    if (
+        compiler is None
+        or total is None
+        or limit is None
+        or on_host(moment)
+        or known.program.fact == A_SERVER
+    ):
+        return
+    if part_for_jax.USUAL * limit.high < total.low and facts.larger_pool_may_do(case, moment, compiler):
+        yield replace(
+            part_for_jax.LARGER_POOL,
+            text=(
+                "let JAX take more of the GPU than 75 %, if nothing else needs the rest: the whole program"
+                f" needs {human_size(total)} of {human_size(limit)}"
+            ),
         )
 
 

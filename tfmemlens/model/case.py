@@ -220,16 +220,17 @@ class Moment:
 
     @property
     def unlisted_buffer_bytes(self) -> int:
-        """What a compiled program needs beyond the buffers that its compiler lists. Where these are more than
-        the request, that is a part of the program, whose total the account may state.
+        """What a compiled program needs beyond the buffers that its compiler lists. The request is a part of
+        the program, its temporaries as a rule, and the account may state the total.
         """
         compiler = self.incident.compiler if self.incident else None
         if compiler is None or self.request is None or (self.lists_blocks_alone and self.attribution.owners):
             return 0
         listed = self.attribution.table.total_bytes
         needed = compiler.needed or self.request.failed.size
-        if not compiler.needed and needed and 0 < needed.bytes < listed:
-            needed = compiler.section("total") or needed
+        total = compiler.section("total")
+        if not compiler.needed and needed and total and 0 < needed.bytes < total.bytes:
+            needed = total
         return max(needed.bytes - listed, 0) if needed else 0
 
     @property

@@ -358,14 +358,17 @@ class NamedProgram:
     program: SetProgram
     line: Line
 
-    def remedies(self, case: Case, *, on_host: bool) -> Iterator[Remedy]:
-        """Its settings, with the numbers that the text states."""
+    def remedies(self, case: Case, *, on_host: bool, returns_much: bool = False) -> Iterator[Remedy]:
+        """Its settings, with the numbers that the text states; fewer steps first, where what it returns of
+        each is a good part of what it needs.
+        """
         stated = case.capture.surroundings.sizes
         settings = self.program.settings
         if self.program is TRAINER:
             yield from _of_the_trainer(case, self.line)
             return
-        if case.capture.surroundings.shows("growing in words") or _asks_for_a_part(case):
+        growing = case.capture.surroundings.shows("growing in words")
+        if growing or returns_much or _asks_for_a_part(case):
             settings = tuple(sorted(settings, key=lambda each: each.slug != "fewer-steps-at-once"))
         for each in settings:
             if each.slug == _ON_THE_CPU.slug and (on_host or case.capture.surroundings.shows("on a TPU")):

@@ -287,11 +287,14 @@ def undonated(compiler: CompilerMemory) -> bool:
     return bool(saves and whole and saves > _MIN_SHARE * whole.bytes)
 
 
-def of_undonated(compiler: CompilerMemory) -> str:
-    """`33.51 GiB of it are results, made beside arguments …`."""
+def of_undonated(compiler: CompilerMemory, asked: Size | None = None) -> str:
+    """`33.51 GiB of it are results, made beside arguments …`; with the whole, where less was asked for."""
     assert compiler.results and compiler.arguments
+    total = compiler.section("total")
+    of_all = asked is not None and total is not None and total.bytes > asked.bytes
+    whole_program = f"the whole program needs {human_size(total)}, and " if of_all and total else ""
     return (
-        f"{human_size(compiler.results)} of it are results, made beside arguments of"
+        f"{whole_program}{human_size(compiler.results)} of it are results, made beside arguments of"
         f" {human_size(compiler.arguments)}: a state (weights and optimizer, or a buffer) that is given back"
         " and not donated, so that it exists twice"
     )
@@ -544,6 +547,36 @@ def against_device(compiler: CompilerMemory, limit: Size | None) -> str:
     if total is None or limit is None or total.low <= limit.high:
         return ""
     return f"; the whole program needs {human_size(total)}, more than the device has ({human_size(limit)})"
+
+
+def beside_its_arena(compiler: CompilerMemory, limit: Size | None) -> str:
+    """What the whole program needs, where the request is its arena alone, and the larger of what it is given
+    and returns, where that is a good part of it.
+    """
+    total, arena = whole(compiler), compiler.temporaries
+    if total is None or arena is None or total.bytes <= arena.bytes:
+        return against_device(compiler, limit)
+    results, given = compiler.results or NOTHING, compiler.arguments or NOTHING
+    new = max(results.bytes - (compiler.shared_bytes or 0), 0)
+    part = ""
+    if new >= max(given.bytes, _GOOD_PART * total.bytes):
+        part = f", {human(new)} of it results, which lie there whole until it ends"
+    elif given.bytes >= _GOOD_PART * total.bytes:
+        part = f", {human_size(given)} of it what it is given"
+    more = against_device(compiler, limit)
+    if more or not part:
+        return f"{more}{part}" if more else ""
+    return f"; the whole program needs {human_size(total)}{part}"
+
+
+_GOOD_PART = 0.2
+
+
+def returns_much(compiler: CompilerMemory) -> bool:
+    """Whether what it returns, beside what it is given, is a good part of the whole."""
+    total, results = whole(compiler), compiler.results
+    new = results.bytes - (compiler.shared_bytes or 0) if results else 0
+    return total is not None and new >= max(_GOOD_PART * total.bytes, _LEAST_CONSTANT)
 
 
 def return_less(compiler: CompilerMemory, own_step: bool = True) -> Remedy:

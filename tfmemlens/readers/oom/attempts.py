@@ -278,6 +278,10 @@ _STATES_A_BATCH = regex(
 """`The batch size is already 8`: how large it is, which is no answer that a smaller one was tried."""
 
 
+_OF_A_PROGRAM = 'op_name="'
+"""In a listing of XLA's: the scopes of an operation are no words of a person."""
+
+
 class AttemptCollector:
     """Reads prose for what was tried in vain."""
 
@@ -293,6 +297,8 @@ class AttemptCollector:
         if _CLEARS.match(text):
             self._facts.setdefault("clearing in vain", line)
         if self._read > _MOST_LINES or len(text) > _LONGEST or not _LIKE_PROSE.search(text):
+            return
+        if _OF_A_PROGRAM in text:
             return
         self._read += 1
         listed = 0 < line.number - self._list <= _LONGEST_LIST and bool(self._list)

@@ -338,7 +338,7 @@ def _of_its_parts(case: Case, moment: Moment, compiler: CompilerMemory) -> str |
     """Which part of the program the compiler's account shows the request to be."""
     size = _size(moment)
     if program_account.undonated(compiler):
-        return program_account.of_undonated(compiler)
+        return program_account.of_undonated(compiler, size)
     if program_account.is_one_op(moment, compiler):
         return program_account.of_one_op(moment, compiler)
     beyond = program_account.against_device(compiler, device_limit(case, moment))
@@ -350,6 +350,7 @@ def _of_its_parts(case: Case, moment: Moment, compiler: CompilerMemory) -> str |
     if facts.is_part(compiler.results, size) and not facts.is_arena(compiler, size):
         return f"these are the results of the program, which it makes beside its arguments{beyond}"
     if facts.is_arena(compiler, size):
+        beyond = program_account.beside_its_arena(compiler, device_limit(case, moment))
         return f"these are the program's temporaries, which XLA allocates as one block{beyond}"
     if compiler.cut and not compiler.needed and not main_buffers(moment, framework_of(case)):
         return (
