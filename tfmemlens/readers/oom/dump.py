@@ -258,12 +258,9 @@ class DumpCollector:
                 Size.exactly(int(match["bytes"])),
             )
             self._seen(((2, 5), LAST))
-        elif match := ASYNC_FREE.search(text):
-            self._open(line).device_free = (
-                Size.exactly(int(match["free"])),
-                Size.exactly(int(match["total"])),
-                line,
-            )
+            self._free_of_device(text, line)  # the next line, where a terminal's wrap was undone
+        elif ASYNC_FREE.search(text):
+            self._free_of_device(text, line)
         elif HISTOGRAM.search(text):
             self._open(line)
             self._in_histogram = True
@@ -279,6 +276,12 @@ class DumpCollector:
         else:
             return False
         return True
+
+    def _free_of_device(self, text: str, line: Line) -> None:
+        """What the driver says of the whole device below a request of its own pool."""
+        if match := ASYNC_FREE.search(text):
+            free, total = (Size.exactly(int(match[name])) for name in ("free", "total"))
+            self._open(line).device_free = (free, total, line)
 
     def _row(self, text: str) -> re.Match[str] | None:
         """A row of the histogram; where its head is cut, by the file that logs it."""
