@@ -9,6 +9,7 @@ from tests.findings.test_support import case
 from tests.findings.test_what_is_no_batch import explained
 from tfmemlens.findings import request_larger_than_device
 from tfmemlens.model.case import Balance
+from tfmemlens.model.finding import Remedy
 from tfmemlens.model.what_if import Saving, SavingBasis
 from tfmemlens.units import MIB, Size
 from tfmemlens.values import replace
@@ -19,11 +20,33 @@ RAN_OUT = (
 )
 
 
-def test_a_program_of_jax_is_asked_for_the_shapes() -> None:
-    text = f"jax version 0.4.30\nexternal/xla/xla/tsl/framework/bfc_allocator.cc:501] {RAN_OUT}"
-    first = explained(text).actions[0].remedy
-    assert first.slug == "shapes-without-running" and "343,630,440,000 numbers" in first.text
-    assert first.code == "print(jax.eval_shape(f, *arguments))"
+def of_jax(ran_out: str) -> list[Remedy]:
+    text = f"jax version 0.4.30\nexternal/xla/xla/tsl/framework/bfc_allocator.cc:501] {ran_out}"
+    return [action.remedy for action in explained(text).actions]
+
+
+def test_a_program_of_jax_is_cut_first_and_asked_for_its_shapes_then() -> None:
+    parts, shapes = of_jax(RAN_OUT)[:2]
+    assert parts.slug == "in-blocks" and "need not be one array" in parts.text
+    assert parts.code == "y = jax.lax.map(f, xs, batch_size=max(len(xs) // 128, 1))"
+    assert shapes.slug == "shapes-without-running" and "343,630,440,000 numbers" in shapes.text
+    assert shapes.code == "print(jax.eval_shape(f, *arguments))"
+
+
+def test_what_no_work_takes_is_a_mistake() -> None:
+    ran_out = RAN_OUT.replace("1.25TiB", "44.00TiB").replace("1374521760000", "48378511622144")
+    assert [each.slug for each in of_jax(ran_out)][:1] == ["shapes-without-running"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [(412316860416, "far too much work in one call"), (48378511622144, "a size is a mistake, or")],
+)
+def test_the_message_alone_means_all_temporaries_most_likely(asked: int, said: str) -> None:
+    message = f"RESOURCE_EXHAUSTED: Out of memory while trying to allocate {asked} bytes."
+    report = explained(f"import jax\nmy jitted step\nXlaRuntimeError: {message}\n")
+    assert said in report.verdict
+    assert ("let one call do far less" in report.actions[0].remedy.text) is ("far too" in said)
 
 
 def test_no_other_framework_is() -> None:

@@ -29,6 +29,7 @@ from tfmemlens.model.incident import RequestKind
 from tfmemlens.model.what_if import Shrunk
 from tfmemlens.patterns import regex
 from tfmemlens.units import GIB, IMPOSSIBLE, Size, human, human_size
+from tfmemlens.values import replace
 
 BASIS = Basis.MEASURED
 EXPLAINS = "the request"
@@ -142,19 +143,24 @@ def _without_shape(case: Case, moment: Moment, need: int) -> Iterator[Remedy]:
             slug="compare-shapes",
         )
     elif framework_of(case) == JAX and not _is_known(case):
-        yield Remedy(
+        shapes = Remedy(
             f"look for an array whose size is a mistake{_numbers(need)}; shapes are known without running",
             "print(jax.eval_shape(f, *arguments))",
             slug="shapes-without-running",
         )
-        if need < IMPOSSIBLE:
-            yield Remedy(
-                "if it is none, the work is for all rows at once (samples, pairs, draws): go through"
-                " them in parts,"
-                " by a library's own option where there is one (a chunk or batch size)",
-                "y = jax.lax.map(f, xs, batch_size=len(xs) // 8)",
-                slug="in-blocks",
-            )
+        if need >= far_too_much.NO_PROGRAM:
+            yield shapes
+            return
+        yield Remedy(
+            "XLA asks for all temporaries of a compiled program as one block, so that this need not be one"
+            " array: let one call do far less (a micro-batch in training, else samples, rows, pairs, draws),"
+            " by a library's own option where there is one (a chunk or batch size)",
+            "y = jax.lax.map(f, xs, batch_size=len(xs) // 8)",
+            slug="in-blocks",
+        )
+        if situation(case, moment).training:
+            yield from remedies.offered(case, moment, "recompute")
+        yield replace(shapes, text=f"or {shapes.text}")
 
 
 def _of_a_count(size: int) -> Remedy:

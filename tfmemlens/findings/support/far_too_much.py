@@ -17,6 +17,10 @@ from tfmemlens.units import GIB, human
 
 _LARGE_CARD, _USUAL_CARD = 80 * GIB, 16 * GIB
 """What the largest cards that are common have, and what most have at the most."""
+BEYOND_ANY_DEVICE, NO_PROGRAM = 288 * GIB, 32 << 40
+"""More than any one device has, which too much work in one call may ask for; and what no work does, so that a
+size is a mistake.
+"""
 _HALF_OF_MANY = 40 * GIB
 """Half of a request that only the largest cards hold beside all else."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tfmemlens.findings.support import batch_bound, code_snippets, jax_lines
-from tfmemlens.findings.support.far_too_much import other_dimensions
+from tfmemlens.findings.support.far_too_much import BEYOND_ANY_DEVICE, NO_PROGRAM, other_dimensions
 from tfmemlens.findings.support.lines_run import calls_before
 from tfmemlens.findings.support.rows import is_constant_of_graph, moves_an_array, of_a_program, op_alone
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, TORCH_XLA, framework_of, situation
@@ -123,6 +123,13 @@ def in_pieces(case: Case, moment: Moment) -> Remedy | None:
             " fewer (a vocabulary without rare words, hashed ids, a part of the set), each narrower"
         )
         return Remedy(text, slug="in-pieces")
+    elif of_jax and nameless and BEYOND_ANY_DEVICE < need < NO_PROGRAM:
+        text = (
+            f"{where} asks for more than any device has, most likely as all temporaries of one program: let"
+            " one call do far less (a micro-batch in training, else samples, rows, pairs, draws), by a"
+            " library's own option where there is one (a chunk or batch size)"
+        )
+        return Remedy(text, "y = jax.lax.map(f, xs, batch_size=len(xs) // 8)", slug="in-pieces")
     else:
         text = (
             f"{where} asks for this memory: make its operands smaller, or process them in pieces"

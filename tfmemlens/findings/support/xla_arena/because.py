@@ -13,6 +13,7 @@ from tfmemlens.findings.support import (
 )
 from tfmemlens.findings.support.alike import alive_alike, of_the_living
 from tfmemlens.findings.support.compiling import compiles_then
+from tfmemlens.findings.support.far_too_much import BEYOND_ANY_DEVICE, NO_PROGRAM
 from tfmemlens.findings.support.filled_by_weights import filled_by_weights
 from tfmemlens.findings.support.jax_stack import calls_compiled, calls_program
 from tfmemlens.findings.support.main_buffers import main_buffers
@@ -434,6 +435,12 @@ def _of_a_compiled_call(case: Case, moment: Moment) -> str | None:
 
 def _unknown(case: Case, moment: Moment) -> str:
     size = _size(moment)
+    if size and BEYOND_ANY_DEVICE < size.bytes < NO_PROGRAM and framework_of(case) == JAX:
+        return (
+            "no single device has so much, whatever else it holds: most likely all temporaries of a compiled"
+            " program, which XLA allocates as one block, for far too much work in one call; or one array,"
+            " of which a size is a mistake (the message does not say which)"
+        )
     if size and size.bytes > facts.LARGEST_DEVICE:
         return (
             "no single device has so much, whatever else it holds: a size is a mistake, or the work must be"
