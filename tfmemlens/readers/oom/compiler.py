@@ -43,10 +43,12 @@ XLA_BROKEN = LineRule(
 """The same, whose figure was written by hand on the line below."""
 _BY_HAND = regex(r"\A\W{0,3}~? ?(?P<figure>\d{1,4}(?:\.\d{1,2})?) ?(?P<unit>[MGT])i?B\W*\Z")
 REQUEST = LineRule(
-    rf"Failed to allocate request for (?P<size>{SIZE}|\d+ bytes)(?: ?\((?P<bytes>\d+) ?B(?:ytes)?\))?"
+    rf"Failed to allocate request for (?P<size>{SIZE}|\d+(?:\.\d+)? [KMGT]i?B\b|\d+ bytes)"
+    r"(?: ?\((?P<bytes>\d+) ?B(?:ytes)?\))?"
     r"(?: on device(?: ordinal)? (?P<device>\d+))?",
     "Failed to allocate request for 10.58GiB (11364872192B) on device ordinal 0",
     "XlaRuntimeError: RESOURCE_EXHAUSTED: Failed to allocate request for 2.00GiB on device ordinal 0",
+    "it ends with `Failed to allocate request for 105.47 MiB on device ordinal 0`",
     needs="Failed to allocate request",
 )
 ALLOCATING = LineRule(

@@ -573,6 +573,23 @@ _SOME_IN = (
     r"|\bafter (?:two|three|four|five|six|seven|eight|nine|ten) (?:full )?(?:epochs|steps|iterations|batches"
     r"|runs|calls)\b"
 )
+_FAILED_IN_TURN = (
+    r"\b(?:fail\w*|die[sd]?|died|crash\w*|OOM(?:s|ed|'d)?|ran out|runs out|killed|exhausted)\b"
+    r"[^.;\n]{0,30}?\b(?:at|in|on|during) (?:(?:training|outer|communication|federated) )?"
+    r"(?:(?:round|episode|epoch|iteration|batch|generation|fold)(?: (?:number|no\.?))?"
+    r" #?(?:[3-9]|[1-9]\d{1,6})\b"
+    r"|step #?[1-9]\d{1,7}\b)(?!\s?(?:of|/) ?(?:the )?(?:guide|tutorial|instructions|recipe))"
+)
+_THEN = (
+    r"(?:died|dies|failed|fails|crashed|crashes|stopped|ran out|runs out|OOM(?:s|ed)?|got killed|was killed)"
+)
+_DONE_BEFORE = (
+    rf"\b(?:ran|runs|completed|completes|finished|finishes|processed|processes|did|does)\W{{1,4}}"
+    r"(?:(?:about|around|some|all|the first) )?\d{2,6}\b[^.;\n]{1,40}?\b(?:and|but|before)"
+    rf"(?: (?:it|then))? {_THEN}\b"
+    rf"|\b(?:succeed\w*|worked|works|went (?:well|through)|goes (?:well|through)) (?:\w+ )?"
+    rf"(?:{_SEVERAL}|twenty|thirty|forty|fifty|sixty|(?:a )?hundred) times\b"
+)
 """From where on it fails, in words."""
 _WELL_FOR_MANY = (
     r"\b(?:fine|well|okay|works|worked|runs|ran|goes|went)\b[^.\n]{0,20}\bfor (?:many |several )?"
@@ -607,7 +624,9 @@ LATE = LineRule(
     r"(?:first|initial)\b[^.\n]{0,20}\b(?:epochs?|steps|iterations|hours|batches)\b"
     r"|\b(?:comes|appears|strikes)\b[^.\n]{0,20}\b(?:in|at|during|around)"
     r" (?:the )?epochs? (?:[3-9]|[1-9]\d)\b|\bnever (?:in|at|during) (?:the |its )?first\b"
-    rf"|{_WELL_FOR_MANY}|{_SOME_IN}",
+    rf"|{_WELL_FOR_MANY}|{_SOME_IN}|{_FAILED_IN_TURN}",
+    "The run failed at round 26 with RESOURCE_EXHAUSTED",
+    "it died in epoch 7",
     "it fails a few calls in",
     "It converts some 300+ pictures and then it stops with OOM",
     "after four times forward and backward",
@@ -623,6 +642,7 @@ LATE = LineRule(
     "the OOM happens usually after hours of running",
     needs=(
         *("after", "until", "epoch", "step", "iteration", "hours", "batches", " then", "before"),
+        *("round ", "episode ", "batch ", "generation ", "fold "),
         *("call", "run", "trial", "repe", "experiment", "configuration", "passes", "rounds", "turns"),
     ),
 )
@@ -641,7 +661,7 @@ MANY_RUNS = LineRule(
     r" (?:in|on|held|there|allocated|alive|occupying|using|taking)\b"
     rf"|\bthe (?:2nd|second|third|next) {_TURN}\b[^.\n]{{0,40}}"
     r"\balways (?:dies|fails|crashes|OOMs|runs out)\b"
-    rf"|{_WELL_FOR_MANY}"
+    rf"|{_WELL_FOR_MANY}|{_DONE_BEFORE}"
     r"|\bafter (?:some|several|a few|many) (?:hundreds?|thousands?|dozens?),?"
     r" (?:the|an?|it|I|my|memory|OOMs?) (?!RAM\b)\w"
     r"|\b(?:at|on|around|about|near) (?:(?:about|around|the) ){1,2}\d{2,5}(?:th|st|nd|rd)"
@@ -658,7 +678,13 @@ MANY_RUNS = LineRule(
     "It works well for hundreds of rounds",
     "After some hundreds the out of memory error appears",
     "Somewhere around the 400th data set the GPU is out of memory",
+    "it ran **60 q points and then died**",
+    "the same allocation having succeeded sixty times",
     needs=(
+        "times",
+        "then ",
+        "but ",
+        "before",
         "around",
         "about",
         " at the ",
