@@ -361,6 +361,7 @@ TABLE: dict[str, Applicability] = {
     "mark-step": Applicability(frozenset({TORCH_XLA})),
     "count-compilations": Applicability(frozenset({TORCH_XLA})),
     "compile-once": Applicability(_OF_JAX | {TORCH_XLA}),
+    "own-part-of-an-array": Applicability(_OF_JAX),
     "use-all-devices": Applicability(_OF_JAX),
     "room-for-unified-memory": Applicability(_OF_JAX),
     "one-at-a-time": Applicability(frozenset({TORCH_XLA})),

@@ -575,6 +575,15 @@ COLLECTIVES = LineRule(
     needs=("collective", "user_buffers"),
 )
 """XLA asks NCCL for the buffers of collective operations, outside of its own pool."""
+COMPARED_BETWEEN_PROCESSES = LineRule(
+    r"\bmultihost_utils\b[^\n]{0,60}\b(?:assert_equal|process_allgather|broadcast_one_to_all)\b"
+    r"|\bassert_equal\b[^\n]{0,40}\bprocess_allgather\b"
+    r"|\bin (?:assert_equal|process_allgather|_handle_array_process_allgather|broadcast_one_to_all)\b",
+    "Stack trace shows `multihost_utils.assert_equal -> process_allgather`",
+    'File "jax/experimental/multihost_utils.py", line 132, in process_allgather',
+    needs=("assert_equal", "process_allgather", "broadcast_one_to_all"),
+)
+"""A value of this host is compared with, or gathered from, those of all other processes."""
 SIMULATED = LineRule(
     r"\bxla_force_host_platform_device_count[=\s]",
     'os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=16"',
@@ -786,6 +795,7 @@ TOLD_OF_JAX = {
     "jax: at validation": AT_VALIDATION,
     "jax: simulated devices": SIMULATED,
     "jax: buffers of collectives": COLLECTIVES,
+    "jax: compared between processes": COMPARED_BETWEEN_PROCESSES,
     "jax: OOM at compilation": OOM_AT_COMPILATION,
     NEEDED_IN_WORDS: NEEDS,
     "jax: a flag of the pool tried": POOL_TRIED,

@@ -468,6 +468,12 @@ _OFF_THE_GPU = Remedy(
     "tf.config.set_visible_devices([], 'GPU')",
     slug="tensorflow-off-the-gpu",
 )
+_OF_ITS_OWN_PART = Remedy(
+    "give each process its own part of the array: what `device_put` is given whole is compared between all"
+    " processes first, which gathers a copy of each",
+    "x = jax.make_array_from_process_local_data(sharding, part_of_this_process)",
+    slug="own-part-of-an-array",
+)
 _ANOTHER_BUILD = Remedy(
     "change nothing of the program: take the wheel that is published for this processor, or build another"
     " release, and see whether one number can be made. Where tests run side by side on one GPU, run them one"
@@ -577,6 +583,8 @@ def _of_a_known_cause(
 ) -> Iterable[Remedy] | None:
     """Where the text shows what makes the program large; none otherwise."""
     size = moment.request.failed.size if moment.request else None
+    if case.capture.surroundings.shows(facts.BETWEEN_PROCESSES):
+        return (_OF_ITS_OWN_PART,)
     if program_account.is_one_op(moment, compiler):
         return program_account.for_one_op(case, moment)
     if closed := facts.closed_over(case, moment, compiler):

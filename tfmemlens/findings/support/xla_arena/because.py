@@ -393,6 +393,11 @@ _ALL_TEMPORARIES = "XLA allocates all temporaries of a program as one block"
 def _of_the_code(case: Case, moment: Moment, compiler: CompilerMemory) -> str | None:
     """What the code beside the message, or the op that it names, makes likely."""
     del compiler
+    if line := case.capture.surroundings.shows(facts.BETWEEN_PROCESSES):
+        return (
+            f"a value of this host was gathered whole from all processes ({line.place}), which `device_put`"
+            " does with a sharding over several of them to compare their values: it grows with their number"
+        )
     if states := kept.whole_states(case, moment):
         return (
             f"`{states}` keeps whole states, with all weights, of earlier epochs; the step then finds no room"

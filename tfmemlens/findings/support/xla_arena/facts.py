@@ -174,6 +174,7 @@ def loads_a_program(moment: Moment) -> bool:
 _PROGRAM_OF_A_TPU = regex(r"\bat the bottom of memory\b|\bError loading program\b")
 
 
+BETWEEN_PROCESSES = "jax: compared between processes"
 _OVER_BATCHES = regex(r"\A\s*for \w[\w, ()]* in [^:]*(?:load|batch|data)[^:]*:")
 """A loop over a loader, whose turns are steps."""
 
