@@ -207,11 +207,15 @@ WITHOUT_FIGURES = {
         "Requested texture size [6000x6000] greater than WebGL maximum on this browser / GPU [4096x4096].",
         needs="texture size",
     ),
-    "TensorFlow.js's textures fill the browser's GPU (WebGL)": LineRule(
-        r"High memory usage in GPU: [\d.]+ MB|Unable to create WebGLTexture",
-        "High memory usage in GPU: 1456.10 MB, most likely due to a memory leak",
+    "the browser's GPU (WebGL) had no memory left for TensorFlow.js's textures": LineRule(
+        r"Unable to create WebGLTexture",
         "Error: Unable to create WebGLTexture.",
-        needs=("high memory usage", "texture"),
+        needs="WebGLTexture",
+    ),
+    "TensorFlow.js's textures fill the browser's GPU (WebGL)": LineRule(
+        r"High memory usage in GPU: [\d.]+ MB",
+        "High memory usage in GPU: 1456.10 MB, most likely due to a memory leak",
+        needs="High memory usage",
     ),
     "the browser (WebGL) took the context from TensorFlow.js, as happens where textures fill its GPU's"
     " memory, where a page has many contexts, and where the driver restarts": LineRule(
