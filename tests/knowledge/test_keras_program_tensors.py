@@ -204,3 +204,46 @@ some = tf.constant(video[at > 3])
 def test_arrays_that_others_index() -> None:
     told = {each.line.number: each.shape for each in made_by(WINDOWS)}
     assert told == {7: (252, 48, 96, 96, 1), 9: (4, 4)}
+
+
+@pytest.mark.parametrize(("turns", "times"), [(12, 12), (64, 64), (300, 300), (4000, 4000)])
+def test_a_long_loop_counts_all_its_turns(turns: int, times: int) -> None:
+    made = made_by(
+        "import tensorflow as tf\nw = tf.Variable(tf.ones([8, 8]))\nx = tf.ones([4, 8])\n"
+        "with tf.GradientTape() as tape:\n"
+        f"    for t in range({turns}):\n"
+        "        x = tf.nn.relu(tf.matmul(x, w) + 1.0) * 2.0 - tf.reduce_mean(x, axis=1, keepdims=True)\n"
+    )
+    assert {each.times for each in made if each.op == "matmul"} == {times}
+
+
+def test_what_a_long_loop_collects_has_no_known_length() -> None:
+    code = (
+        "import tensorflow as tf\nx = tf.ones([4, 8])\nout = []\n"
+        "for t in range({turns}):\n"
+        f"    out.append({' + '.join(['x'] * 20)})\n"
+        "y = tf.stack(out)\n"
+    )
+    shapes = {
+        turns: {each.shape for each in made_by(code.format(turns=turns)) if each.op == "stack"}
+        for turns in (100, 4000)
+    }
+    assert shapes[100] == {(100, 4, 8)}
+    assert (4000, 4, 8) not in shapes[4000] and all(None in shape for shape in shapes[4000])
+
+
+def test_a_cell_of_keras_gives_its_output_and_its_states() -> None:
+    made = made_by(
+        "import tensorflow as tf\ncell = tf.keras.layers.LSTMCell(16)\nx = tf.ones([4, 8])\n"
+        "h = [tf.zeros([4, 16]), tf.zeros([4, 16])]\n"
+        "with tf.GradientTape() as tape:\n    y, h = cell(x, h)\n    z = tf.concat([y, y], axis=1)\n"
+    )
+    assert [each.shape for each in made if each.op == "concat"] == [(4, 32)]
+
+
+@pytest.mark.parametrize(("graph", "times"), [("s = tf.Session()", 20), ("", 1)])
+def test_lines_that_build_a_graph_count_their_turns(graph: str, times: int) -> None:
+    made = made_by(
+        f"import tensorflow as tf\nx = tf.ones([4, 8])\nfor t in range(20):\n    y = tf.nn.relu(x)\n{graph}\n"
+    )
+    assert [each.times for each in made if each.op == "relu"] == [times]

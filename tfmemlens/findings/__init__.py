@@ -5,14 +5,15 @@ A rule is a docstring page, `check(case)`, and what ranks its findings: `BASIS`,
 rests on, and `EXPLAINS`, which bytes its findings account for ("none" where it accounts for none). What a
 rule with `GENERAL = True` advises holds of any failure: it is not said where another rule names the cause;
 `GENERAL = 0.3` of one that names at least that share of the problem. `HEDGED` holds the severities in which a
-rule says what it found in any case, and advises only where no other rule names the cause: of what may be.
+rule says what it found in any case, and advises only where no other rule names a cause that explains as much:
+of what may be.
 What a rule with `ALONE = True` says counts where no other rule says anything.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import ModuleType
 
 from tfmemlens import discovery
@@ -63,13 +64,20 @@ def _telling(answers: list[Finding]) -> list[Finding]:
         ):
             named[finding.moment] = max(finding.share, named.get(finding.moment, 0.0))
     return [
-        replace(finding, remedies=()) if finding.moment in named and _is_hedged(finding) else finding
+        replace(finding, remedies=()) if _is_surpassed(finding, named) else finding
         for finding in answers
         if finding.rule not in general
         or not finding.remedies
         or finding.moment not in named
         or (general[finding.rule] is not True and named[finding.moment] < general[finding.rule])
     ]
+
+
+def _is_surpassed(finding: Finding, named: Mapping[int, float]) -> bool:
+    """Whether a hedged finding stands beside a cause that is shown and explains as much, or is no cause."""
+    if finding.moment not in named or not _is_hedged(finding):
+        return False
+    return finding.severity is not Severity.CAUSE or finding.share <= named[finding.moment]
 
 
 def _helping(answers: list[Finding]) -> list[Finding]:

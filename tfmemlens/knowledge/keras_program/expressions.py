@@ -61,6 +61,8 @@ class Expressions:
 
     def __init__(self) -> None:
         self.steps = 0
+        self.turns = 1
+        """For how many turns of loops the one that is followed stands."""
         self.frames: list[Names] = [{"__name__": "__main__"}]
         self.calling: list[Function] = []
 

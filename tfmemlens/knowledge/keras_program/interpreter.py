@@ -37,6 +37,8 @@ from tfmemlens.knowledge.tree_values import asks_command_line
 from tfmemlens.model.tensor import TensorType
 
 _MOST_DEPTH = 24
+_FIRST_TURNS, _MOST_OF_A_LOOP = 2, 6_000
+"""Of a long loop: the turns that are followed in any case, and the steps after which one stands for all."""
 _BUILT = " built"
 """No attribute of a program has a blank in its name."""
 
@@ -163,21 +165,42 @@ class Interpreter(Expressions):
 
     def _for(self, node: ast.For | ast.AsyncFor) -> None:
         sequence = elements(self.value(node.iter))
-        if isinstance(sequence, tuple | list) and len(sequence) <= MOST_TURNS:
-            for each in list(sequence):
-                self.assign(node.target, each)
-                try:
-                    self.body(node.body)
-                except _Left:
-                    continue
+        if isinstance(sequence, tuple | list) and sequence:
+            self._turns(node, list(sequence))
             return
         element = sequence.element if isinstance(sequence, DataSet) else UNKNOWN
         if isinstance(sequence, TensorType) and sequence.shape:
             element = TensorType(sequence.shape[1:], sequence.dtype)
-        if isinstance(sequence, tuple | list) and sequence:
-            element = UNKNOWN if isinstance(sequence[0], PLAIN) else sequence[0]
         self.assign(node.target, element)
         self._perhaps(node.body)
+
+    def _turns(self, node: ast.For | ast.AsyncFor, items: Sequence[Any]) -> None:
+        """Follow each turn; of a long loop whose turns are long, one stands for all that are left."""
+        begun = self.steps
+        held = {name: len(value) for name, value in self.frames[-1].items() if isinstance(value, list)}
+        for at, each in enumerate(items):
+            if at >= _FIRST_TURNS and len(items) > MOST_TURNS and self.steps - begun > _MOST_OF_A_LOOP:
+                self._the_rest(node, items[at:], held)
+                return
+            self.assign(node.target, each)
+            try:
+                self.body(node.body)
+            except _Left:
+                continue
+
+    def _the_rest(self, node: ast.For | ast.AsyncFor, items: Sequence[Any], held: dict[str, int]) -> None:
+        """One turn for all that are left; how many elements a list then has, nothing tells."""
+        self.assign(node.target, UNKNOWN if isinstance(items[0], PLAIN) else items[0])
+        self.turns *= len(items)
+        try:
+            self._perhaps(node.body)
+        finally:
+            self.turns //= len(items)
+        names = self.frames[-1]
+        for name, length in held.items():
+            value = names.get(name)
+            if isinstance(value, list) and len(value) != length:
+                names[name] = UNKNOWN
 
     def _with(self, node: ast.With | ast.AsyncWith) -> None:
         before = len(self.scopes)

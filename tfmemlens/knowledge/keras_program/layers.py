@@ -161,6 +161,10 @@ def operation(name: str, given: Sequence[Any], named: Mapping[str, Any]) -> Any:
     return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
 
+CELLS = {"SimpleRNNCell": 1, "GRUCell": 1, "LSTMCell": 2}
+"""Cells of Keras and how many states each gives beside its output, all of one shape."""
+
+
 def _open_sides(value: Any) -> Any:
     """A shape with -1 in the place of what nothing tells."""
     return (

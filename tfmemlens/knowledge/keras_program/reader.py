@@ -48,6 +48,7 @@ _TOLD = (
     ast.DictComp,
     ast.BinOp,
     ast.Compare,
+    ast.Subscript,
 )
 _NO_CALL = ast.Call(ast.Name("", ast.Load()), [], [])
 
@@ -319,6 +320,8 @@ class ProgramReader(Interpreter):
         known = self.layer_called(layer, specs, positional, named)
         if known is not None:
             return known
+        if layer.class_name in layers.CELLS and specs.outputs:
+            return (specs.outputs[0], [specs.outputs[0]] * layers.CELLS[layer.class_name])
         return specs.outputs[0] if len(specs.outputs) == 1 else specs.outputs or UNKNOWN
 
     def _sequential(self, given: Any, named: Names) -> Net:

@@ -11,6 +11,7 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
+from tfmemlens.knowledge.keras_program.layers import CELLS
 from tfmemlens.knowledge.keras_program.reader import FollowedProgram, ProgramReader
 from tfmemlens.knowledge.keras_program.values import (
     UNKNOWN,
@@ -78,16 +79,22 @@ class _Tensors(ProgramReader):
         super().__init__(source)
         self._steps: list[dict[Any, int]] = [{}]
         self._open = [self._steps[0]]
+        self._around: list[int] = []
+        """For how many turns of loops one turn stood, before each step that is open."""
         self._nodes: dict[int, tuple[ast.expr, str]] = {}
         self._reads: dict[Any, tuple[int | None, ...]] = {}
         """Of what was noted: the shape of the first tensor that it reads."""
         self._host: dict[int, TensorType] = {}
         """Arrays of the host by their identity; they stay alive, so that no other gets it."""
+        self._of_graph = False
+        """Whether lines outside of any step build a graph, which each `Session.run` computes whole."""
 
     def tensors(self) -> tuple[TensorMade, ...]:
         """Each tensor once, as often as the step that makes most of it does."""
         whole = self._steps[0]
-        most: dict[Any, tuple[int, bool]] = dict.fromkeys(whole, (1, False))
+        most: dict[Any, tuple[int, bool]] = {
+            key: (times if self._of_graph else 1, False) for key, times in whole.items()
+        }
         for step in self._steps[1:]:
             for key, times in step.items():
                 most[key] = (max(times, most.get(key, (0, False))[0]), True)
@@ -110,16 +117,18 @@ class _Tensors(ProgramReader):
             key = (id(node), each.shape, each.dtype or "float32")
             self._nodes[id(node)] = (node, op)
             self._reads[key] = (given[0].shape or ()) if given else ()
-            step[key] = step.get(key, 0) + 1
+            step[key] = step.get(key, 0) + self.turns
 
     def called(self, function: Any, positional: list[Any], named: Names, node: ast.Call) -> Any:
         """The value of a call, which is noted where the program did not write what it calls."""
         made = super().called(function, positional, named, node)
         given = tensors_in([positional, list(named.values())])
         if isinstance(function, Layer):
-            self._note(function.node, function.class_name, made, given)
+            of_cell = function.class_name in CELLS and isinstance(made, tuple)
+            self._note(function.node, function.class_name, made[0] if of_cell else made, given)
         elif isinstance(function, External | Method):
             op = function.name if isinstance(function, Method) else function.path.rpartition(".")[2]
+            self._of_graph = self._of_graph or op in _OF_A_GRAPH
             if self._stays_on_host(function, given):
                 self._keep_on_host(made)
             elif op not in _VIEWS and _computes(function):
@@ -173,12 +182,18 @@ class _Tensors(ProgramReader):
         try:
             super()._with(node)
         finally:
-            self._open.pop()
+            self._end()
 
     def _begin(self) -> None:
         step: dict[Any, int] = {}
         self._steps.append(step)
         self._open.append(step)
+        self._around.append(self.turns)
+        self.turns = 1
+
+    def _end(self) -> None:
+        self._open.pop()
+        self.turns = self._around.pop()
 
     def _fed(self, model: Any, given: Any) -> Any:
         """`fit` takes one step: by the model's own `train_step` where it has one."""
@@ -188,10 +203,13 @@ class _Tensors(ProgramReader):
             try:
                 return super()._fed(model, given)
             finally:
-                self._open.pop()
+                self._end()
         element = given.element if isinstance(given, DataSet) else UNKNOWN
         self.run(bound(own[0], model, own[1]), [element], {})
         return UNKNOWN
+
+
+_OF_A_GRAPH = ("placeholder", "placeholder_with_default", "Session", "InteractiveSession")
 
 
 def _computes(function: External | Method) -> bool:
