@@ -584,6 +584,12 @@ CASES: dict[str, tuple[str, str]] = {
         PRODUCTS + oom("2048,256,256", "AddV2"),
         PRODUCTS.replace("tape:", "notes:").replace("GradientTape", "profile") + oom("2048,256,256", "AddV2"),
     ),
+    "gradients-of-slices": (
+        dump_by_size(7 * MIB, 600, (62, 7 * MIB), (1, 100 * MIB))
+        + oom("7,512,512", "gradients/strided_slice_9_grad/StridedSliceGrad"),
+        dump_by_size(7 * MIB, 600, (7, 7 * MIB), (1, 100 * MIB))
+        + oom("7,512,512", "gradients/strided_slice_9_grad/StridedSliceGrad"),
+    ),
     "rows-at-once": (
         RAYS + oom("98304,128", "net/dense/BiasAdd"),
         RAYS.replace("[98304, 3]", "[9830, 3]") + oom("9830,128", "net/dense/BiasAdd"),

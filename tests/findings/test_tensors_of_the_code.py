@@ -106,3 +106,36 @@ def test_the_advice_is_for_what_the_line_does(full: str, advised: str) -> None:
 )
 def test_what_the_code_does_not_explain(code: str, shape: str, limit: int) -> None:
     assert told(explained(code, shape, limit)) is None
+
+
+CRF = """\
+import tensorflow as tf
+x = tf.placeholder(tf.float32, [None, 120, 96])
+unary = tf.layers.dense(x, 96)
+trans = tf.get_variable("trans", [96, 96])
+alpha = unary[:, 0]
+for t in range(1, 120):
+    scores = alpha[:, :, None] + trans[None] + unary[:, t][:, None, :]
+    alpha = tf.reduce_logsumexp(scores, 1)
+train = tf.train.AdamOptimizer().minimize(tf.reduce_mean(alpha))
+with tf.Session() as sess:
+    sess.run(train)
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "rule"),
+    [
+        ("alpha[:, :, None] + trans[None] + unary[:, t][:, None, :]", "tensors-of-the-code"),
+        ("tf.matmul(q, k) + alpha[:, :, None]", "attention-scores"),
+    ],
+)
+def test_a_sum_over_states_is_no_attention(line: str, rule: str) -> None:
+    code = CRF.replace("alpha[:, :, None] + trans[None] + unary[:, t][:, None, :]", line)
+    place = f'  File "crf.py", line 7, in <module>\n    scores = {line}\n'
+    full = dump_by_size(9 * MIB // 4, 260, (97, 9 * MIB // 4), (1, 30 * MIB))
+    report = pipeline.explain(
+        f"{code}\n{full}Traceback (most recent call last):\n{place}{oom('64,96,96', 'add_9')}"
+    )
+    found = [each.rule for each in report.findings]
+    assert rule in found and ("attention-scores" in found) is (rule == "attention-scores")

@@ -262,7 +262,7 @@ OF_TRAINING = {
     "draw-masks-again", "cheaper-draws", "one-random-direction",
     "first-order", "freeze-weights", "gradient-accumulation", "keep-slices", "lighter-optimizer",
     "penalty-on-part", "recompute", "sampled-loss", "smaller-moments", "sparse-labels", "sparse-updates",
-    "penalty-on-rows", "recompute-turns", "not-trainable",
+    "penalty-on-rows", "recompute-turns", "unstack-once", "not-trainable",
     "swap-to-host", "truncate", "fewer-turns", "pieces-again", "without-penalty",
 }  # fmt: skip
 """Gradients, slots and losses are of training alone."""

@@ -23,7 +23,7 @@ from tfmemlens.values import replace
 
 SAMPLES = Path(__file__).parents[2] / "sample_traces" / "with_program"
 LOG, PROGRAM = SAMPLES / "2.11-keep-features.txt", SAMPLES / "keep_features.py"
-NAMED = "`feature_bank` (line 17 of keep_features.py) keeps every result of each iteration"
+NAMED = "`feature_bank` (line 17 of keep_features.py) keeps [8,64,64,64] float32 (8.00 MiB) of"
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def headlines(log: Path, *others: Path) -> list[str]:
 def test_a_program_beside_its_log_names_the_list() -> None:
     report = explained(LOG)
     assert report.findings[0].headline.startswith(NAMED)
-    assert "these are the 4" in report.findings[0].headline
+    assert "47 blocks of that size" in report.findings[0].headline
     assert any("keep_features.py was read, too" in note.text for note in report.case.capture.notes)
 
 

@@ -410,10 +410,23 @@ def _speaks_of_attention(failed: FailedRequest) -> bool:
     """
     words = " ".join(filter(None, (failed.node, failed.op, failed.kernel, *(failed.keras_layer or ()))))
     code = failed.source_text or ""
-    if _is_any_product(failed):
+    if _is_any_product(failed) or _is_sum_of_views(failed, code):
         return False
     of_code = _CODE.search(code) and not RUNS_A_MODEL.search(code)
     return bool(failed.op in _OPS or _WORDS.search(words) or of_code)
+
+
+def _is_sum_of_views(failed: FailedRequest, code: str) -> bool:
+    """Whether the line adds views of which one side is new (`a[:, :, None] + w[None]`): a sum over states or
+    pairs, as a CRF has, and no product of queries and keys.
+    """
+    adds = (failed.op or "").startswith("Add") or _SUM.match((failed.node or "").rpartition("/")[2])
+    return bool(adds and _NEW_SIDE.search(code) and not _MULTIPLIES.search(code))
+
+
+_SUM = regex(r"(?i)add(?:v2)?(?:_\d+)?\Z")
+_NEW_SIDE = regex(r"\[[^\]]{0,40}\b(?:None|newaxis)\b|expand_dims\(")
+_MULTIPLIES = regex(r"(?i)matmul|einsum|softmax|\bdot\b|att(?:entio)?n| @ ")
 
 
 def _is_any_product(failed: FailedRequest) -> bool:

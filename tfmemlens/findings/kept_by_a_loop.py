@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 BASIS = Basis.NAME
 EXPLAINS = "what is kept when it fails, where sizes and iterations are told; else XLA's request, or no bytes"
 
-_A_GOOD_PART = 0.25
+_A_GOOD_PART, _NEXT_TO_NOTHING = 0.25, 0.05
 _MANY_STEPS = 10
 _MANY_CHUNKS = 8
 _SMALL_BYTES, _A_CROWD, _MOST_OF_ALL = 64 * MIB, 1000, 0.4
@@ -78,6 +78,8 @@ def check(case: Case) -> Iterator[Finding]:
         for keeping in candidates:
             if keeping.model or (request.failed.creating and not on_host(moment)):
                 break
+            if _is_little(moment, keeping):
+                continue
             proof = _proof(case, moment, request, keeping)
             if proof and not _too_small(case, keeping, proof[1]):
                 words, held, sized = proof
@@ -87,6 +89,13 @@ def check(case: Case) -> Iterator[Finding]:
                 found = replace(found, remedies=_of_all(case, moment, found.remedies, others, words))
                 yield _through_an_object(case, keeping, words, found)
                 break
+
+
+def _is_little(moment: Moment, keeping: Kept) -> bool:
+    """Whether a dump shows the blocks of what is kept, and they are next to nothing of what is in use."""
+    blocks = rows(moment, lambda row: row.allocation.size_bytes == keeping.each) if keeping.each else []
+    many = sum(row.allocation.count for row in blocks)
+    return many >= _MANY_CHUNKS and many * (keeping.each or 0) < _NEXT_TO_NOTHING * all_in_use(moment)
 
 
 def _through_an_object(case: Case, keeping: Kept, words: str, found: Finding) -> Finding:

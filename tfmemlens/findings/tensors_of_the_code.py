@@ -17,6 +17,7 @@ from tfmemlens.findings.support import remedies
 from tfmemlens.findings.support.code_tensors import (
     CodeTensor,
     LineTensors,
+    batch_of_the_code,
     by_line,
     code_tensors,
     of_the_size,
@@ -37,10 +38,9 @@ HEDGED = (Severity.CAUSE,)
 
 _LEAST_SHARE, _BYSTANDER = 0.25, 0.05
 """Of the limit."""
-_LEAST_BYTES, _KERAS_BATCH, _MOST_LINES = 16 * MIB, 32, 3
+_LEAST_BYTES, _MOST_LINES = 16 * MIB, 3
 _TWICE, _BESIDE = 2, 0.5
 _RECORDS = regex(r"GradientTape\(|\.fit\(|\.fit_generator\(|\.minimize\(|train_on_batch|tf\.gradients\(")
-_FITS = regex(r"\.fit\(")
 _JOINS = ("stack", "concat", "concatenate")
 
 
@@ -55,9 +55,7 @@ def check(case: Case) -> Iterator[Finding]:
         limit, need = device_limit(case, moment), request.needed_bytes
         if limit is None or need is None or attributed(moment) or request.fixed or _of_host(moment):
             continue
-        batch = remedies.batch_of(case, moment)
-        if batch is None and any(_FITS.search(line.text) for line in code):
-            batch = _KERAS_BATCH
+        batch = batch_of_the_code(case, moment)
         shape = request.failed.shape
         if shape and any(each.asked for each in code_tensors(program, shape[0], shape)):
             batch = shape[0]

@@ -650,6 +650,7 @@ TABLE: dict[str, Applicability] = {
     "one-shape": _TENSORFLOW_CODE,
     "one-shape-jax": Applicability(_OF_JAX),
     "in-blocks": _ANYWHERE,
+    "unstack-once": Applicability(_TENSORFLOW, training=True),
     "recompute-turns": Applicability(_TENSORFLOW, training=True),
     "number-the-ids": _TENSORFLOW_CODE,
     "not-trainable": Applicability(_TENSORFLOW, training=True),

@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from tfmemlens.model.case import Request
+from tfmemlens.findings.support import remedies
+from tfmemlens.findings.support.program_lines import code_lines
+from tfmemlens.model.case import Case, Moment, Request
 from tfmemlens.model.line import Line
 from tfmemlens.model.program import Program
 from tfmemlens.model.tensor import tensor_bytes
+from tfmemlens.patterns import regex
 from tfmemlens.values import dataclass
 
 if TYPE_CHECKING:
@@ -71,7 +74,7 @@ def code_tensors(program: Program, batch: int | None, asked: Sequence[int | None
     told = []
     for made in tensors_made(program):
         is_asked = asked is not None and _tells(made) and fits(made, asked)
-        shape = _bound(made.shape, batch, asked)
+        shape = bound(made.shape, batch, asked)
         size = tensor_bytes(shape, made.dtype) if shape else None
         if shape and size:
             told.append(CodeTensor(made, shape, size, is_asked and tuple(asked or ()) == shape))
@@ -123,7 +126,18 @@ def _tells(made: TensorMade) -> bool:
     return sum(side is not None for side in made.shape) > 1
 
 
-def _bound(
+def batch_of_the_code(case: Case, moment: Moment) -> int | None:
+    """The batch of the run; Keras's own where `fit` is given none."""
+    batch = remedies.batch_of(case, moment)
+    if batch is None and any(_FITS.search(line.text) for line in code_lines(case.capture.surroundings)):
+        return _KERAS_BATCH
+    return batch
+
+
+_FITS, _KERAS_BATCH = regex(r"\.fit\("), 32
+
+
+def bound(
     shape: tuple[int | None, ...], batch: int | None, asked: Sequence[int | None] | None
 ) -> tuple[int, ...]:
     """The shape with the batch in the first place, and with other open sides as in a shape of the same rank

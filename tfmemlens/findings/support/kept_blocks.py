@@ -22,7 +22,8 @@ def sized_by_blocks(case: Case, moment: Moment, found: Sequence[Kept]) -> list[K
     """The same, with the sizes of those whose shape the code tells but for its batch: at the one batch at
     which most of the blocks are theirs. One shape alone fits by chance.
     """
-    open_ones = [each for each in found if not (each.each or each.number or each.model or each.on_host)]
+    found = _sized_by_the_code(case, found)
+    open_ones = [each for each in found if _is_open(each)]
     blocks = {row.allocation.size_bytes: row.allocation.count for row in rows(moment)}
     blocks = {size: count for size, count in blocks.items() if count >= _MANY}
     if len(open_ones) < 2 or not blocks:
@@ -35,6 +36,25 @@ def sized_by_blocks(case: Case, moment: Moment, found: Sequence[Kept]) -> list[K
     if batch is None:
         return [*found]
     return [_at(each, known[each], batch) if each in known else each for each in found]
+
+
+def _sized_by_the_code(case: Case, found: Sequence[Kept]) -> list[Kept]:
+    """The same, with the sizes of those whose whole shape the code tells."""
+    if not any(_is_open(each) for each in found):
+        return [*found]
+    from tfmemlens.knowledge.keras_program.appended import appended
+
+    shapes = appended(case.capture.surroundings.program())
+    sized = []
+    for each in found:
+        of = shapes.get(each.line) if _is_open(each) else None
+        known = of is not None and bool(of.shape) and all(of.shape or ())
+        sized.append(_at(each, of, of.shape[0] or 0) if known and of and of.shape else each)
+    return sized
+
+
+def _is_open(keeping: Kept) -> bool:
+    return not (keeping.each or keeping.number or keeping.model or keeping.on_host)
 
 
 def _at(keeping: Kept, of: TensorType, batch: int) -> Kept:
