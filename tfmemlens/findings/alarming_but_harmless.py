@@ -151,12 +151,13 @@ def check(case: Case) -> Iterator[Finding]:
         if startup and (told := _told_in_words(case)):
             yield _beside_words(case, startup[0], told)
             return
-        first = sorted(startup, key=lambda each: each[0] not in _OF_THE_DEVICE)
+        first = sorted(startup, key=lambda each: (each[0] not in _OF_THE_DEVICE, _OF_A_POOL not in each[0]))
         yield from (_of_the_start(case, what, line) for what, line in first)
 
 
 _OF_THE_DEVICE = (WITHOUT_CUDA, WITHOUT_GPU)
-"""What leaves the run without its GPU: it matters more than what else the start says."""
+_OF_A_POOL = "pool of host memory"
+"""What leaves the run without its GPU matters most of what the start says, then what speaks of memory."""
 
 
 def _of_the_gpu(case: Case) -> str:

@@ -52,6 +52,8 @@ def check(case: Case) -> Iterator[Finding]:
         copying = copies_an_array(case, request)
         if (
             _images(request)
+            or _fed_test_set(request.failed, request.fixed)
+            or _steps_of_whole_arrays(case, request)
             or _in_words(case, request)
             or (copying and (need >= 256 * MIB or not request.failed.shape))
         ):
@@ -146,6 +148,46 @@ def _is_fed(request: Request) -> bool:
     return any(_FEEDS.search(text or "") for text in texts)
 
 
+_A_SET_TO_TEST = regex(
+    r"\bmnist\.(?:test|validation)\.images\b|\b\w{0,20}\.(?:test|validation|valid)\.(?:images|data|inputs|x)\b"
+    r"|\b(?:[xX]|data|images|features|inputs)_?(?:test|valid|val|dev)\b"
+    r"|\b(?:test|valid|val|dev)_?(?:[xX]|data|images|features|inputs|set)\b"
+)
+_TAKES_A_PART = regex(r"\[[^\]]{0,40}:[^\]]{0,40}\]|next_batch|batch")
+
+
+def _fed_test_set(failed: FailedRequest, fixed: bool = False) -> str:
+    """What the program's line feeds a session with, where it is all of a set to test on; empty otherwise."""
+    rows_of = (failed.shape or (0,))[0] or 0
+    texts = (failed.source_text or "", *(frame.text or "" for frame in failed.frames))
+    fed = (
+        match[0]
+        for text in texts
+        if ":" in text and not _TAKES_A_PART.search(text) and (match := _A_SET_TO_TEST.search(text))
+    )
+    return next(fed, "") if rows_of >= _UNEVEN and not fixed else ""
+
+
+_STEPS_OF = regex(r"\.fit\([^#]*\bsteps_per_epoch\s*=\s*(?P<steps>\d{1,4})\b")
+_OLD_KERAS = regex(r"\A\s*(?:from|import) keras\b|\btf\.(?:Session|ConfigProto)\(|\bset_session\(")
+
+
+def _steps_of_whole_arrays(case: Case, request: Request) -> Line | None:
+    """The line that gives `fit` arrays and a number of steps without a batch: old Keras then takes all
+    samples in each step.
+    """
+    lines = [*code_lines(case.capture.surroundings)]
+    at = next((at for at, line in enumerate(lines) if _STEPS_OF.search(line.text)), None)
+    if at is None or request.fixed or not any(_OLD_KERAS.search(line.text) for line in lines):
+        return None
+    call = " ".join(line.text for line in lines[at : at + _LINES_OF_A_CALL])
+    given = _ARRAYS.search(call) and "batch_size" not in call and "generator" not in call
+    return lines[at] if given and len(request.failed.shape or ()) > 1 else None
+
+
+_ARRAYS, _LINES_OF_A_CALL = regex(r"\bx\s*=\s*\w+|\.fit\(\s*\w+\s*,\s*\w+"), 5
+
+
 def _pieces(request: Request, shape: tuple[int | None, ...]) -> bool:
     """Whether these are the pieces that an atrous convolution deals its images out to: small maps in great
     numbers.
@@ -180,6 +222,14 @@ def _finding(case: Case, index: int, moment: Moment, failed: FailedRequest, copy
     if samples and not copying and (of_fit or _in_gradient(moment)):
         own = _of_training(samples, failed.tensor_bytes, situation(case, moment).session)
     through = "are converted in one op, as one tensor" if converted else "went through the network at once"
+    if not copying and (named := _fed_test_set(failed)):
+        through = f"of a set to test on (`{named}`) are fed at once"
+    if not copying and moment.request and (by_steps := _steps_of_whole_arrays(case, moment.request)):
+        through = (
+            f"are all that {by_steps.place} gives to fit: with `steps_per_epoch` and no `batch_size`, old"
+            " Keras takes whole arrays in each step"
+        )
+        own = _BY_A_BATCH
     whose = ": most likely validation_data, which fit copies whole, whatever the batch" if validating else ""
     if copying and not (samples or validating) and many == _AN_ARRAY:
         many = f"most likely {many}"
@@ -342,6 +392,11 @@ def _splits(case: Case, failed: FailedRequest) -> bool:
     return any("validation_split" in text for text in texts)
 
 
+_BY_A_BATCH = Remedy(
+    "give fit a batch_size instead of steps_per_epoch, which is for generators and tensors",
+    "model.fit(x, y, batch_size=8, epochs=10)   # without steps_per_epoch",
+    slug="in-batches",
+)
 _VALIDATION = Remedy(
     "give validation_data as a data set in batches, made under the CPU device",
     "with tf.device('CPU:0'): val = tf.data.Dataset.from_tensor_slices((x_val, y_val)).batch(32)",

@@ -347,25 +347,28 @@ ELSEWHERE = {
         " initializing the engine.",
         needs=("kv cache", "cache blocks"),
     ),
-    "a compiler was killed while something is built, most likely since the host RAM was full; no program of"
-    " TensorFlow or JAX ran": LineRule(
+    "a compiler was killed while something is built, or the build's own server, most likely since the host"
+    " RAM was full; no program of TensorFlow or JAX ran": LineRule(
         r"\b(?:gcc|g\+\+|c\+\+|clang(?:\+\+)?|nvcc): (?:fatal |internal compiler )?error: "
         r"[^\n]{0,40}[Kk]illed\b"
         r"|\bKilled signal terminated program cc1(?:plus)?\b|\bcc1plus: out of memory\b"
         r"|\bclang[^\n]{0,40}frontend command failed due to signal\b"
-        r"|\bcollect2: fatal error: ld terminated with signal 9\b",
+        r"|\bcollect2: fatal error: ld terminated with signal 9\b"
+        r"|\bServer terminated abruptly \(error code: 14\b",
         "gcc: fatal error: Killed signal terminated program cc1plus",
         "cc1plus: out of memory allocating 65536 bytes after a total of 1048576 bytes",
         "collect2: fatal error: ld terminated with signal 9 [Killed]",
-        needs=("killed", "cc1plus", "due to signal", "ld terminated"),
+        "Server terminated abruptly (error code: 14, error message: 'Socket closed', log file: 'jvm.out')",
+        needs=("killed", "cc1plus", "due to signal", "ld terminated", "terminated abruptly"),
     ),
     "a check found numbers that are NaN or infinite": LineRule(
         r": Tensor had (?:NaN|-?Inf|\+Inf|infinite)\b[^\n]{0,40}\bvalues\b"
-        r"|\bNaN loss during training\b|NanLossDuringTrainingError",
+        r"|\bNaN loss during training\b|NanLossDuringTrainingError|\bNan in summary histogram for\b",
         "InvalidArgumentError: LossTensor is inf or nan. : Tensor had NaN values",
         "InvalidArgumentError: gradients/head : Tensor had Inf and NaN values [Op:CheckNumerics]",
         "NanLossDuringTrainingError: NaN loss during training.",
-        needs=("tensor had", "nan loss"),
+        "InvalidArgumentError: Nan in summary histogram for: tracker/rnn_outputs",
+        needs=("tensor had", "nan loss", "nan in summary"),
     ),
     "the shared memory between worker processes (/dev/shm) was too small": LineRule(
         r"out of shared memory\b|insufficient shared memory|creating shared memory segment"
@@ -911,6 +914,13 @@ ELSEWHERE = {
 """What ran out or failed that is no memory, though some of it is called `Resource exhausted`, too."""
 
 STARTUP = {
+    "TensorFlow's pool of host memory, from which it copies to the GPU, finds its size": LineRule(
+        r"PoolAllocator: After \d+ get requests|Raising pool_size_limit_ from \d+ to \d+",
+        "PoolAllocator: After 2906 get requests, put_count=2662 evicted_count=1000 eviction_rate=0.375657 and"
+        " unsatisfied allocation rate=0.462491",
+        "Raising pool_size_limit_ from 100 to 110",
+        needs=("poolallocator", "pool_size_limit_"),
+    ),
     "CUDA's libraries were not found, so TensorFlow runs on the CPU": LineRule(
         r"Cannot dlopen some GPU libraries|Could not (?:load dynamic|dlopen) library '?(?:lib)?cu(?:d|blas)"
         r"|Could not find cuda drivers",

@@ -1,0 +1,74 @@
+"""Sets that old programs feed whole, and lines that look like memory in builds and at the start of a run."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.findings.logs import oom
+from tests.findings.test_what_is_no_batch import explained
+
+FED = 'Traceback (most recent call last):\n  File "net.py", line 167, in <module>\n    {}\n'
+
+
+@pytest.mark.parametrize(
+    ("line", "shape", "fires"),
+    [
+        ("x: mnist.test.images, y_: mnist.test.labels}))", "10000,1,28,28", True),
+        ("acc = sess.run(accuracy, feed_dict={x: X_test, y: Y_test})", "3000,1,40,40", True),
+        ("acc = sess.run(accuracy, feed_dict={x: test_images, y: test_labels})", "600,20,20,8", True),
+        ("x: mnist.test.images, y_: mnist.test.labels}))", "128,1,28,28", False),
+        ("x: mnist.train.images, y_: mnist.train.labels}))", "10000,1,28,28", False),
+        ("sess.run(accuracy, feed_dict={x: X_test[i:i + 1000]})", "1000,1,40,40", False),
+        ("x: x_test_batch, y_: y_test_batch}))", "1000,1,28,28", False),
+    ],
+)
+def test_a_set_to_test_on_that_is_fed_whole(line: str, shape: str, fires: bool) -> None:
+    report = explained(FED.format(line) + oom(shape, "Conv2D"))
+    assert ("of a set to test on" in report.verdict) is fires
+    assert not fires or report.actions[0].remedy.slug == "in-batches"
+
+
+CALL = "from keras.models import Sequential\nmodel = Sequential()\nmodel.fit({})\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "fires"),
+    [
+        ("steps_per_epoch=1, x=X_train, y=Y_train,", True),
+        ("X_train, Y_train, steps_per_epoch=4)", True),
+        ("X_train, Y_train, steps_per_epoch=4, batch_size=8)", False),
+        ("X_train, Y_train, epochs=4)", False),
+        ("generator(), steps_per_epoch=40)", False),
+    ],
+)
+def test_steps_of_old_keras_take_whole_arrays(given: str, fires: bool) -> None:
+    report = explained(CALL.format(given) + oom("90,3438,300,64", "conv2d_1/Relu"))
+    assert ("old Keras takes whole arrays in each step" in report.verdict) is fires
+    assert not fires or "batch_size=8" in (report.actions[0].remedy.code or "")
+
+
+def test_keras_of_tensorflow_2_has_a_batch_of_its_own() -> None:
+    text = CALL.replace("from keras.models", "from tensorflow.keras.models").format(
+        "X, Y, steps_per_epoch=4)"
+    )
+    assert "old Keras" not in explained(text + oom("90,3438,300,64", "model/conv2d_1/Relu")).verdict
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (
+            "Server terminated abruptly (error code: 14, error message: 'Socket closed')",
+            "the build's own server",
+        ),
+        ("(0) Invalid argument: Nan in summary histogram for: net/outputs", "NaN or infinite"),
+        (
+            "I pool_allocator.cc:247] PoolAllocator: After 2906 get requests, put_count=2662",
+            "pool of host memory",
+        ),
+    ],
+)
+def test_lines_that_tell_of_no_lack_of_memory(line: str, said: str) -> None:
+    numa = "successful NUMA node read from SysFS had negative value (-1)\n" if "pool" in line else ""
+    report = explained(f"{numa}{line}\n")
+    assert said in report.verdict and report.verdict.startswith("No ")
