@@ -584,6 +584,10 @@ CASES: dict[str, tuple[str, str]] = {
         PRODUCTS + oom("2048,256,256", "AddV2"),
         PRODUCTS.replace("tape:", "notes:").replace("GradientTape", "profile") + oom("2048,256,256", "AddV2"),
     ),
+    "matrix-not-needed": (
+        "import tensorflow as tf\nW = tf.linalg.diag(w)\nA = W @ phi\n" + oom("9000,9000", "MatMul"),
+        "import tensorflow as tf\nW = tf.linalg.diag(w)\nA = W + phi\n" + oom("9000,9000", "MatMul"),
+    ),
     "gradients-of-slices": (
         dump_by_size(7 * MIB, 600, (62, 7 * MIB), (1, 100 * MIB))
         + oom("7,512,512", "gradients/strided_slice_9_grad/StridedSliceGrad"),

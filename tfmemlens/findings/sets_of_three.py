@@ -60,9 +60,8 @@ def check(case: Case) -> Iterator[Finding]:
             detail="A dump has no names; that these are weights and slots is likely, not proved.",
             remedies=(
                 Remedy(
-                    "if so, use an optimizer that keeps less: plain SGD keeps nothing beside the weights,"
-                    " momentum"
-                    " one copy",
+                    "if these are an optimizer's copies, use one that keeps less: plain SGD keeps nothing"
+                    " beside the weights, momentum one copy",
                     slug="lighter-optimizer",
                 ),
                 Remedy(

@@ -650,6 +650,8 @@ TABLE: dict[str, Applicability] = {
     "one-shape": _TENSORFLOW_CODE,
     "one-shape-jax": Applicability(_OF_JAX),
     "in-blocks": _ANYWHERE,
+    "rows-times-numbers": _ANYWHERE,
+    "thin-factors": _ANYWHERE,
     "unstack-once": Applicability(_TENSORFLOW, training=True),
     "recompute-turns": Applicability(_TENSORFLOW, training=True),
     "number-the-ids": _TENSORFLOW_CODE,
