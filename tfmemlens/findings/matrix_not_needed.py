@@ -26,18 +26,18 @@ BASIS = Basis.SHAPE
 EXPLAINS = "the request"
 
 _LEAST = 512
-_MADE = regex(
-    r"\b(?P<name>[A-Za-z_]\w{0,40})\s*=\s*(?P<call>(?:\w+\.){0,3}(?:matrix_|tensor_)?diag)\(\s*(?P<of>[^(),]{1,60})\)"
-)
+_DIAG = r"(?:\w+\.){0,3}(?:matrix_|tensor_)?diag"
+_OF = r"\(\s*(?P<of{0}>[^(),]{{1,60}})\)"
+_MADE = regex(rf"\b(?P<name>[A-Za-z_]\w{{0,40}})\s*=\s*(?P<call>{_DIAG}){_OF.format('')}")
 _WITHIN = regex(
-    r"\b(?:matmul|dot|einsum)\([^#]{0,60}?(?P<call>(?:\w+\.){0,3}(?:matrix_|tensor_)?diag)\(\s*(?P<of>[^(),]{1,60})\)"
-    r"|(?P<call2>(?:\w+\.){0,3}(?:matrix_|tensor_)?diag)\(\s*(?P<of2>[^(),]{1,60})\)\s*@"
+    rf"\b(?:matmul|dot|einsum)\([^#]{{0,60}}?(?P<call>{_DIAG}){_OF.format('')}"
+    rf"|(?P<call2>{_DIAG}){_OF.format(2)}\s*@"
 )
 _OPS = regex(r"(?i)matmul|matrixdiag|\bdiag|dot_general")
 _DECOMPOSES = regex(
-    r"\b(?P<full>(?:\w+\.){0,3}svd\([^#]*?full_matrices\s*=\s*True|(?:\w+\.){0,3}qr\([^#]*?full_matrices\s*=\s*True"
-    r"|(?:\w+\.){0,3}qr\([^#]*?['\"]complete['\"])"
-    r"|\b(?P<default>(?:jnp|jax\.numpy|np|numpy)\.linalg\.svd\((?![^#]*full_matrices)(?![^#]*compute_uv\s*=\s*False))"
+    r"\b(?:svd|qr)\([^#]*?full_matrices\s*=\s*True|\bqr\([^#]*?['\"]complete['\"]"
+    r"|\b(?:jnp|jax\.numpy|np|numpy)\.linalg\.svd\("
+    r"(?![^#]*full_matrices)(?![^#]*compute_uv\s*=\s*False)"
 )
 
 

@@ -149,7 +149,7 @@ def _is_fed(request: Request) -> bool:
 
 
 _A_SET_TO_TEST = regex(
-    r"\bmnist\.(?:test|validation)\.images\b|\b\w{0,20}\.(?:test|validation|valid)\.(?:images|data|inputs|x)\b"
+    r"\b\w{0,20}\.(?:test|validation|valid)\.(?:images|data|inputs|x)\b"
     r"|\b(?:[xX]|data|images|features|inputs)_?(?:test|valid|val|dev)\b"
     r"|\b(?:test|valid|val|dev)_?(?:[xX]|data|images|features|inputs|set)\b"
 )
