@@ -247,3 +247,41 @@ def test_lines_that_build_a_graph_count_their_turns(graph: str, times: int) -> N
         f"import tensorflow as tf\nx = tf.ones([4, 8])\nfor t in range(20):\n    y = tf.nn.relu(x)\n{graph}\n"
     )
     assert [each.times for each in made if each.op == "relu"] == [times]
+
+
+LOSS = """
+import tensorflow as tf
+from tensorflow import keras
+def dice(y_true, y_pred):
+    t = tf.one_hot(y_true, 150)
+    return 1 - tf.reduce_mean(t * y_pred)
+class Dice(keras.losses.Loss):
+    def call(self, y_true, y_pred):
+        return dice(y_true, y_pred)
+i = keras.Input((16, 16, 3))
+model = keras.Model(i, keras.layers.Conv2D(150, 1)(i))
+model.compile("adam", {loss})
+{fit}
+"""
+FIT = "model.fit(tf.ones([64, 16, 16, 3]), tf.zeros([64, 16, 16], tf.int32), batch_size=8)"
+SET = (
+    "ds = tf.data.Dataset.from_tensor_slices((tf.ones([64, 16, 16, 3]), tf.zeros([64, 16, 16]))).batch(8)\n"
+    "model.fit(ds)"
+)
+
+
+@pytest.mark.parametrize(
+    ("loss", "fit", "followed"),
+    [
+        ("dice", FIT, True),
+        ("loss=Dice()", FIT, True),
+        ("loss=dice", SET, True),
+        ("'mse'", FIT, False),
+        ("dice", FIT.replace("fit", "predict"), False),
+        ("dice", "", False),
+    ],
+)
+def test_fit_computes_the_programs_own_loss(loss: str, fit: str, followed: bool) -> None:
+    made = made_by(LOSS.format(loss=loss, fit=fit))
+    taken = [each.shape[1:] for each in made if each.op == "one_hot" and each.taped]
+    assert taken == ([(16, 16, 150)] if followed else [])

@@ -30,6 +30,7 @@ from tfmemlens.model.program import Program, Statement
 from tfmemlens.model.tensor import TensorType
 
 _SCOPES = ("variable_scope", "name_scope")
+_TRAINS, _WITH_LABELS = ("fit", "train_on_batch", "fit_generator"), 2
 _FED = ("fit", "predict", "evaluate", "train_on_batch", "test_on_batch", "predict_on_batch", "fit_generator")
 _OPS_OF = ("tf.", "tensorflow.", "keras.ops.", "keras.backend.", "ops.", "K.", "np.", "numpy.", "jnp.")
 _THROUGH = ("function", "recompute_grad", "jit_compile", "wraps", "checkpoint")
@@ -98,6 +99,8 @@ class ProgramReader(Interpreter):
         """The names of these, outermost first; empty of one that has none."""
         self.turn = 0
         """How often a model was called from outside of any."""
+        self._losses: dict[int, tuple[Any, Any]] = {}
+        """What `compile` was given as a loss, by the model's identity, with the model."""
 
     def layer_made(self, layer: Layer) -> None:
         """A layer was made."""
@@ -304,7 +307,11 @@ class ProgramReader(Interpreter):
             return None
         if isinstance(value, Net | Instance | Layer) and name in _FED:
             given = positional[0] if positional else named.get("x", UNKNOWN)
-            return self._fed(value, given)
+            labels = positional[1] if len(positional) > 1 else named.get("y", UNKNOWN)
+            return self._fed(value, given, labels if name in _TRAINS else None)
+        if isinstance(value, Net | Instance) and name == "compile":
+            loss = named.get("loss", positional[1] if len(positional) > 1 else UNKNOWN)
+            self._losses[id(value)] = value, loss
         if name == "__init__":
             return None
         if name == "add_weight" and isinstance(value, Instance):
@@ -374,20 +381,33 @@ class ProgramReader(Interpreter):
             value = self.called(layer, [value], {}, _NO_CALL)
         return value
 
-    def _fed(self, model: Any, given: Any) -> Any:
-        """`fit` and the like call the model with one batch of what they are given."""
+    def _fed(self, model: Any, given: Any, labels: Any = None) -> Any:
+        """`fit` and the like call the model with one batch of what they are given; who trains, the program's
+        own loss with what comes out. `labels` are None where nothing trains.
+        """
+        labels = None if labels is None else arrays.each_of(labels, arrays.open_batch)
         if isinstance(given, DataSet):
-            element = (
-                given.element[0] if isinstance(given.element, tuple) and given.element else given.element
-            )
+            pair = given.element if isinstance(given.element, tuple) else ()
+            element = pair[0] if pair else given.element
+            labels = labels if labels is None or len(pair) < _WITH_LABELS else pair[1]
         elif isinstance(given, Instance):
             element = arrays.each_of(self._batch_of(given), arrays.open_batch)
         else:
             element = arrays.each_of(given, arrays.open_batch)
-        if isinstance(model, Net) and model.outputs is not None:
-            return UNKNOWN
-        self.called(model, [element], {}, _NO_CALL)
+        built = isinstance(model, Net) and model.outputs is not None
+        made = model.outputs if built else self.called(model, [element], {}, _NO_CALL)
+        if labels is not None:
+            self._lost(self._losses.get(id(model), (model, None))[1], labels, made)
         return UNKNOWN
+
+    def _lost(self, loss: Any, labels: Any, made: Any) -> None:
+        """The loss of one batch, where the program writes it: a function, or `call` of a class."""
+        if isinstance(loss, Instance) and loss.of is not None:
+            member = loss.of.member("call")
+            loss = bound(member[0], loss, member[1]) if member and isinstance(member[0], Function) else None
+        made = made[0] if isinstance(made, list | tuple) and len(made) == 1 else made
+        if isinstance(loss, Function) and isinstance(made, TensorType):
+            self.run(loss, [labels, made], {})
 
     def _batch_of(self, given: Instance) -> Any:
         """The inputs of one batch of a Sequence or PyDataset that the program writes: what an index gives."""

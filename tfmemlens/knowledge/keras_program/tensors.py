@@ -195,13 +195,13 @@ class _Tensors(ProgramReader):
         self._open.pop()
         self.turns = self._around.pop()
 
-    def _fed(self, model: Any, given: Any) -> Any:
+    def _fed(self, model: Any, given: Any, labels: Any = None) -> Any:
         """`fit` takes one step: by the model's own `train_step` where it has one."""
         own = model.of.member("train_step") if isinstance(model, Instance) and model.of else None
         if own is None or not isinstance(own[0], Function) or id(own[0].node) in self.followed:
             self._begin()
             try:
-                return super()._fed(model, given)
+                return super()._fed(model, given, labels)
             finally:
                 self._end()
         element = given.element if isinstance(given, DataSet) else UNKNOWN
