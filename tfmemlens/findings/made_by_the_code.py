@@ -69,6 +69,9 @@ _OF_ADAM = 4
 
 _FILLED = regex(r"\b(?:zeros|ones|full|empty|arange|linspace|eye|normal|uniform)(?:_like)?\(")
 """Calls that make an array of nothing that is read."""
+_OF_A_MATRIX, _FAR_MORE = 2, 16
+_OF_A_TASK = regex(r"(?i)class|label|softmax|sigmoid")
+"""A layer whose columns are the kinds of the task, which nobody can halve."""
 _LET_GO_FIRST = Remedy(
     "where the line runs again and again, let go of the array of the turn before first: until the name is"
     " bound anew, two exist; and count them: where more stay, something else keeps them, or the release does",
@@ -406,10 +409,22 @@ def _remedies(
                 "keep the array on the host, and send one batch at a time", slug="keep-off-the-device"
             )
     else:
-        yield Remedy(
-            f"make it narrower: half of its {made.shape[-1]:,} columns halve it, its gradient and slots",
-            saves_bytes=copies * made.bytes // 2,
-            certainty=Certainty.ESTIMATE,
-            slug="narrower-layer",
-        )
+        of_inputs = len(made.shape) == _OF_A_MATRIX and made.shape[0] >= _FAR_MORE * made.shape[-1]
+        if of_inputs:
+            yield Remedy(
+                f"bring the {made.shape[0]:,} inputs of the layer down first (pooling, a projection, fewer"
+                " channels before they are flattened or multiplied): half as many halve it, its gradient and"
+                " slots",
+                saves_bytes=copies * made.bytes // 2,
+                certainty=Certainty.ESTIMATE,
+                slug="pool-first",
+            )
+        if not (of_inputs and _OF_A_TASK.search(made.code)):
+            yield Remedy(
+                f"{'or ' if of_inputs else ''}make it narrower: half of its {made.shape[-1]:,} columns halve"
+                " it, its gradient and slots",
+                saves_bytes=copies * made.bytes // 2,
+                certainty=Certainty.ESTIMATE,
+                slug="narrower-layer",
+            )
         yield from remedies.offered(case, moment, "lighter-optimizer")
