@@ -72,3 +72,16 @@ def test_lines_that_tell_of_no_lack_of_memory(line: str, said: str) -> None:
     numa = "successful NUMA node read from SysFS had negative value (-1)\n" if "pool" in line else ""
     report = explained(f"{numa}{line}\n")
     assert said in report.verdict and report.verdict.startswith("No ")
+
+
+@pytest.mark.parametrize(
+    ("shape", "at_once"), [("243,1024,1024,16", "16"), ("10000,28,28,32", "100"), ("5001,512,512,64", "16")]
+)
+def test_what_goes_at_once_is_no_device_full(shape: str, at_once: str) -> None:
+    action = explained(oom(shape, "net/conv/Conv2D")).actions[0].remedy
+    assert action.slug == "in-batches" and f"with {at_once} samples" in action.text
+
+
+@pytest.mark.parametrize("shape", ["244,1024,1024,16", "99,1024,1024,16", "243,64,64,16"])
+def test_an_even_or_small_batch_may_be_one(shape: str) -> None:
+    assert explained(oom(shape, "net/conv/Conv2D")).actions[0].remedy.slug != "in-batches"

@@ -18,6 +18,7 @@ def shown(text: str, name: str) -> bool:
         "The run failed at round 26 with the message below.",
         "It dies in epoch 7 of 20.",
         "With this setting it crashes at step 1200.",
+        "It stops in the middle of training with OOM.",
         "The federated run was killed during communication round 12.",
     ],
 )

@@ -36,6 +36,8 @@ def check(case: Case) -> Iterator[Finding]:
     ended = ended or told.kernel_died
     if told.crash is not None:
         ended = told.crash if _ABORTED.search(told.crash.text) else None
+        if _OF_WINDOWS.search(told.crash.text) and told.large_host_requests:
+            ended, warned = told.crash, told.large_host_requests[-1][1]
     if case.moments or warned is None or ended is None or told.foreign or told.elsewhere:
         return
     large = max(told.large_host_requests, key=lambda request: request[0].bytes, default=None)
@@ -55,6 +57,8 @@ def check(case: Case) -> Iterator[Finding]:
     )
 
 
+_OF_WINDOWS = regex(r"(?i)\bexit code\b.{0,40}(?:-10737\d{5}|0xC0000[\dA-F]{3})")
+"""How an editor says that native code ended the process."""
 _FOR_RAM = regex(
     r"(?i)\bkill|\bAborted\b|SIGABRT|\bswap|\u5361\u6b7b|\bmemory error\b|\bout of (?:\w+ )?(?:memory|RAM)\b"
     r"|\b(?:everything|computer|machine|laptop|pc|system|server|desktop)\b[^.\n]{0,40}"

@@ -132,9 +132,21 @@ def _images(request: Request) -> bool:
     samples = shape[0] or 0
     uneven = samples >= _UNEVEN and samples % 4 != 0 and request.batch == samples
     uneven = uneven or (samples >= _LEAST_SET and _is_fed(request) and all(samples % each for each in _ROUND))
+    uneven = uneven or (
+        samples >= _FEW and samples % 2 == 1 and request.batch == samples and _is_vast(request)
+    )
     whole = samples >= _SAMPLES or uneven
     least = request.failed.tensor_bytes or math.prod(size or 1 for size in shape)  # of a byte each, at least
     return whole and (shape[1] or 0) > 1 and least >= 64 * MIB
+
+
+_FEW, _VAST = 100, 4 * GIB
+
+
+def _is_vast(request: Request) -> bool:
+    """Whether one tensor is larger than many devices, which no batch is that somebody chose."""
+    size = request.failed.tensor_bytes or 4 * math.prod(side or 1 for side in request.failed.shape or (0,))
+    return size >= _VAST
 
 
 _ROUND = (32, 50, 24)
@@ -526,18 +538,35 @@ def _batches(case: Case, moment: Moment, samples: int | None, need: int | None) 
         code += "   # training: tf.data.Dataset.from_tensor_slices(x).batch(100)"
     if in_r(case):
         return _IN_R
+    many = _at_once(failed, samples)
+    code = code.replace("100", str(many))
     if not samples or not need:
         return Remedy("go in batches instead of passing the whole array", code, slug="in-batches")
-    hundred = need // samples * 100
+    part = need // samples * many
     set_by = _set_by(case, samples)
     where = f" instead of `{set_by[0]}` ({set_by[1].place})" if set_by else ""
     return Remedy(
-        f"go in batches{where}: with 100 samples this tensor takes {human(hundred)}",
+        f"go in batches{where}: with {many} samples this tensor takes {human(part)}",
         code,
-        need - hundred,
+        need - part,
         Certainty.EXACT,
         slug="in-batches",
     )
+
+
+def _at_once(failed: FailedRequest | None, samples: int | None) -> int:
+    """How many samples to begin with: a hundred, fewer where this tensor alone is then large."""
+    size = failed.tensor_bytes if failed else None
+    if failed and size is None:
+        size = 4 * math.prod(side or 1 for side in failed.shape or (0,))
+    each = size // samples if size and samples else 0
+    many = _USUAL
+    while many > 1 and many * each > _LARGE:
+        many = many // 2 if many < _USUAL else _BELOW
+    return many
+
+
+_USUAL, _BELOW, _LARGE = 100, 64, GIB
 
 
 def _batches_in_vain(case: Case, moment: Moment, samples: int | None) -> Remedy | None:

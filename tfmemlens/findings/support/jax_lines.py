@@ -36,7 +36,7 @@ from tfmemlens.findings.support.rows import (
     waits_for_another,
 )
 from tfmemlens.findings.support.stated_parameters import of_stated_parameters
-from tfmemlens.findings.support.stated_sizes import Product, as_product, stated_square
+from tfmemlens.findings.support.stated_sizes import Product, as_product, beside_a_round_number, stated_square
 from tfmemlens.findings.support.stated_weights import StatedWeights, weights_of_the_failed
 from tfmemlens.findings.support.tried_kernels import names_of
 from tfmemlens.knowledge.vocabularies import VOCABULARIES
@@ -99,7 +99,7 @@ def made_at(case: Case, moment: Moment) -> MadeByLine | None:
             made = None  # the text's own sizes make the request, to the byte
         if made is None and of_stated_parameters(case, need):
             return None  # second-order-matrix says it
-        made = with_product(made, product, need)
+        made = with_product(made, product, need) or _with_a_round_number(case, need)
         if made and failed.kind is RequestKind.HOST:  # NumPy's array, which no setting of JAX makes smaller
             made = replace(
                 made, remedies=tuple(each for each in made.remedies if each.slug != _IN_FLOAT32.slug)
@@ -617,6 +617,32 @@ def _unrolled(code: Sequence[Line], need: int | None) -> MadeByLine | None:
                 line=line,
             )
     return None
+
+
+def _with_a_round_number(case: Case, need: int | None) -> MadeByLine | None:
+    """Two stated numbers and a round one that nobody states, whose product the request is."""
+    if (found := beside_a_round_number(need, case.capture.surroundings.sizes)) is None:
+        return None
+    product, count = found
+    numbers = product.text.removesuffix(f" in {product.dtype}")
+    return MadeByLine(
+        f"most likely a number for each of {numbers}, {count:,} times: to the byte it is their product in"
+        f" float32, and {count:,}, which the text does not state, are as a rule draws, members or steps",
+        (
+            Remedy(
+                f"let one call make fewer than {count:,} (draws, members, steps: the library's own setting),"
+                " a tenth at a time, and bring each part to the host",
+                slug="fewer-draws",
+            ),
+            Remedy(
+                "or leave out what has a value for each of them and is not needed (deterministic sites, log"
+                " likelihoods, predictions), or take fewer of "
+                + " or ".join(f"`{name}`" for name, _ in product.parts),
+                slug="return-less",
+            ),
+        ),
+        Basis.SHAPE,
+    )
 
 
 def with_product(made: MadeByLine | None, product: Product | None, need: int | None) -> MadeByLine | None:

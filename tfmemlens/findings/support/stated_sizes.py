@@ -140,6 +140,27 @@ def _with_another_side(
     return found.pop() if len(found) == 1 else None
 
 
+_ROUND = (1_000, 2_000, 4_000, 5_000, 10_000, 20_000)
+"""How many draws, members or steps a library makes where nobody says otherwise."""
+_LEAST_OF_A_PAIR = 100
+
+
+def beside_a_round_number(need: int | None, stated: Iterable[StatedSize]) -> tuple[Product, int] | None:
+    """Two numbers of the text that have names, and the round number with which their product is the request
+    to the byte, in float32: 1150 sites, 701 days, and 1,000 of what the text does not count.
+    """
+    _, numbers = _parts(stated)
+    named = [part for part in numbers if part[0] and part[1][0] >= _LEAST_OF_A_PAIR]
+    found = {
+        (Product(pair, "float32"), each)
+        for pair in combinations(named, 2)
+        for each in _ROUND
+        if need == math.prod(part[1][0] for part in pair) * each * _FLOAT_BYTES
+        and math.prod(odd_part(part[1][0]) for part in pair) >= _TELLING * _LEAST_OF_A_PAIR
+    }
+    return found.pop() if len(found) == 1 else None
+
+
 def as_images(need: int, stated: Iterable[StatedSize]) -> Product | None:
     """The product of a stated number, two stated sides and the channels of images that is the request to the
     byte: 2304 pictures of (480, 640) in three colours.

@@ -580,6 +580,11 @@ _FAILED_IN_TURN = (
     r" #?(?:[3-9]|[1-9]\d{1,6})\b"
     r"|step #?[1-9]\d{1,7}\b)(?!\s?(?:of|/) ?(?:the )?(?:guide|tutorial|instructions|recipe))"
 )
+_IN_THE_MIDDLE = (
+    r"\bin the middle of (?:(?:the|my|a) )?(?:training|epoch|run)\b"
+    r"|\b(?:beginning|start) of (?:(?:the|my) )?(?:training|run)\b[^.\n]{0,12}"
+    r"\b(?:works?|is|goes|runs?|was|went) (?:fine|well|ok|okay|good)\b"
+)
 _THEN = (
     r"(?:died|dies|failed|fails|crashed|crashes|stopped|ran out|runs out|OOM(?:s|ed)?|got killed|was killed)"
 )
@@ -624,7 +629,9 @@ LATE = LineRule(
     r"(?:first|initial)\b[^.\n]{0,20}\b(?:epochs?|steps|iterations|hours|batches)\b"
     r"|\b(?:comes|appears|strikes)\b[^.\n]{0,20}\b(?:in|at|during|around)"
     r" (?:the )?epochs? (?:[3-9]|[1-9]\d)\b|\bnever (?:in|at|during) (?:the |its )?first\b"
-    rf"|{_WELL_FOR_MANY}|{_SOME_IN}|{_FAILED_IN_TURN}",
+    rf"|{_WELL_FOR_MANY}|{_SOME_IN}|{_FAILED_IN_TURN}|{_IN_THE_MIDDLE}",
+    "OOM when allocating tensor in the middle of training",
+    "the beginning of training works fine but it crashes",
     "The run failed at round 26 with RESOURCE_EXHAUSTED",
     "it died in epoch 7",
     "it fails a few calls in",
@@ -642,7 +649,7 @@ LATE = LineRule(
     "the OOM happens usually after hours of running",
     needs=(
         *("after", "until", "epoch", "step", "iteration", "hours", "batches", " then", "before"),
-        *("round ", "episode ", "batch ", "generation ", "fold "),
+        *("round ", "episode ", "batch ", "generation ", "fold ", "middle of", "beginning of", "start of"),
         *("call", "run", "trial", "repe", "experiment", "configuration", "passes", "rounds", "turns"),
     ),
 )
