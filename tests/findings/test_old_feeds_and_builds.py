@@ -85,3 +85,33 @@ def test_what_goes_at_once_is_no_device_full(shape: str, at_once: str) -> None:
 @pytest.mark.parametrize("shape", ["244,1024,1024,16", "99,1024,1024,16", "243,64,64,16"])
 def test_an_even_or_small_batch_may_be_one(shape: str) -> None:
     assert explained(oom(shape, "net/conv/Conv2D")).actions[0].remedy.slug != "in-batches"
+
+
+PROGRAM = """\
+# I keep on getting {said}
+import numpy as np
+from tensorflow.keras.utils import to_categorical
+y = to_categorical(y, num_classes=vocab_size)
+model.fit(x, {labels}, batch_size=56)
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "labels", "named"),
+    [
+        ("'Dst tensor is not initialized'", "y", True),
+        ("'Dst tensor is not initialized'", "ids", False),
+        ("'Dst tensor is not initialized'", "one_y", False),
+    ],
+)
+def test_labels_of_all_samples_may_be_what_is_copied(said: str, labels: str, named: bool) -> None:
+    report = explained(PROGRAM.format(said=said, labels=labels))
+    assert ("one-hot labels of all samples (line 3)" in report.verdict) is named
+    assert (report.actions[0].remedy.slug == "sparse-labels") is named
+
+
+def test_a_comment_without_a_teller_is_no_failure() -> None:
+    text = PROGRAM.format(said="", labels="y").replace(
+        "I keep on getting", "see: Dst tensor is not initialized"
+    )
+    assert explained(text).verdict.startswith("No out-of-memory message")

@@ -84,6 +84,7 @@ def check(case: Case) -> Iterator[Finding]:
             or _of_jax(case, moment, failed)
             or _piled_up(case, moment)
             or _beside_warnings(case, moment)
+            or _of_labels(case, failed)
         )
         alone = "" if full else _open_end(case, moment)
         yield Finding(
@@ -95,6 +96,44 @@ def check(case: Case) -> Iterator[Finding]:
             remedies=() if _ENDED in alone else tuple(_remedies(case, moment, of_pool)),
             moment=index,
         )
+
+
+def _one_hot_labels(case: Case, failed: FailedRequest) -> Line | None:
+    """The line that makes rows of labels for all samples at once, where fit is given them and a copy of
+    unknown size failed.
+    """
+    if failed.kind is not RequestKind.COPY or failed.shape or failed.size:
+        return None
+    lines = code_lines(case.capture.surroundings)
+    for line in lines:
+        made = _CATEGORICAL.search(line.text)
+        given = (
+            name for each in lines for fit in _FIT.finditer(each.text) for name in _NAMES.findall(fit[0])
+        )
+        if made and made["name"] in given:
+            return line
+    return None
+
+
+_CATEGORICAL = regex(r"\b(?P<name>[A-Za-z_]\w{0,40})\s*=\s*(?:\w+\.){0,3}to_categorical\(")
+_FIT, _NAMES = regex(r"\.fit\([^#]*"), regex(r"\w+")
+
+
+def _of_labels(case: Case, failed: FailedRequest) -> str:
+    line = _one_hot_labels(case, failed)
+    if line is None:
+        return ""
+    return (
+        f"; most likely it is the one-hot labels of all samples ({line.place}), a number for each class and"
+        " sample, which fit copies whole before its first batch"
+    )
+
+
+_INTEGER_LABELS = Remedy(
+    "leave the labels as integers, and take the sparse loss: one number for each sample",
+    "model.compile(loss='sparse_categorical_crossentropy', ...)   # without to_categorical",
+    slug="sparse-labels",
+)
 
 
 def _meaning(case: Case, moment: Moment, failed: FailedRequest) -> str | None:
@@ -412,6 +451,8 @@ def _remedies(case: Case, moment: Moment, of_pool: bool) -> Iterator[Remedy]:
         return
     if _of_page_cache(case, moment.request.failed):
         yield _DROP_IT
+    if _one_hot_labels(case, moment.request.failed):
+        yield _INTEGER_LABELS
     of_directml = _of_directml(moment.request.failed)
     if _of_nccl(moment.request.failed) and framework_of(case) == JAX:
         collective = case.capture.surroundings.shows("jax: buffers of collectives") is not None

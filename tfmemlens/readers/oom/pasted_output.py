@@ -41,13 +41,18 @@ _CONSOLE = regex(
 )
 
 
+_TOLD = regex(r"\A\s*#.{0,200}\b(?:I|[Ww]e) (?:\w+ ){0,3}?(?:get|got|getting|have|had|run|ran|see|saw)\b")
+"""A comment in which the writer tells what happens."""
+
+
 def pasted_output(text: str) -> bool:
     """Whether a block of the program's text is a run's output that tells of an allocation that failed."""
     return any(_is_output(block) for block in _blocks(text.splitlines()))
 
 
 def _is_output(block: list[str]) -> bool:
-    return any(map(_MESSAGE.search, block)) and any(map(_CONSOLE.search, block))
+    told = any(_TOLD.search(row) and _MESSAGE.search(row) for row in block)
+    return told or (any(map(_MESSAGE.search, block)) and any(map(_CONSOLE.search, block)))
 
 
 def _blocks(rows: Iterable[str]) -> Iterator[list[str]]:
