@@ -115,3 +115,30 @@ def test_a_comment_without_a_teller_is_no_failure() -> None:
         "I keep on getting", "see: Dst tensor is not initialized"
     )
     assert explained(text).verdict.startswith("No out-of-memory message")
+
+
+HANDLE = "E cuda_dnn.cc:348] could not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR\n"
+REFUSED = "E cuda_driver.cc:965] failed to allocate {} from device: CUDA_ERROR_OUT_OF_MEMORY\n"
+
+
+@pytest.mark.parametrize(
+    ("sizes", "told"),
+    [
+        (("172.19M (180551680 bytes)",), True),
+        (("7.42G (7967143936 bytes)", "172.19M (180551680 bytes)"), False),
+        ((), False),
+    ],
+)
+def test_a_small_pool_that_is_refused_tells_of_others(sizes: tuple[str, ...], told: bool) -> None:
+    report = explained("".join(map(REFUSED.format, sizes)) + HANDLE)
+    assert ("the driver had refused TensorFlow 172.19 MiB (line 1)" in report.verdict) is told
+    assert not told or report.actions[0].remedy.text.startswith("end what holds the GPU first")
+    assert [action.remedy.slug for action in report.actions].count("see-device-users") == 1
+
+
+def test_a_full_board_of_shared_memory_is_no_full_disk() -> None:
+    text = (
+        "ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared memory"
+        " (shm).\nRuntimeError: unable to write to file </torch_169035_19>: No space left on device (28)\n"
+    )
+    assert [action.remedy.slug for action in explained(text).actions] == ["more-shared-memory"]

@@ -639,7 +639,8 @@ _FEWER_FILES = Remedy(
     "ulimit -n; lsof -p PID | wc -l   # then: ulimit -n 4096",
     slug="more-open-files",
 )
-_NAMES_NO_FILE = regex(r"\[Errno 28\][^\n:]*\Z")
+_NAMES_NO_FILE = regex(r"\[Errno 28\][^\n:]*\Z|</(?:torch|psm)_\w+>: No space left on device")
+"""No file at all, or one that lies in /dev/shm."""
 _SHUT_DOWN = "CUDA was shut down while TensorFlow still asked it"
 
 

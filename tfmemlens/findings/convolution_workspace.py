@@ -93,9 +93,13 @@ def check(case: Case) -> Iterator[Finding]:
             because=(
                 f"{likely}the library found no memory for its {what}, which lies outside"
                 f" {framework_name(case)}'s pool{_of_tensorflow_beside(case)}{_taken_at_start(case)}"
-                f"{_of_ranks(moment)}"
+                f"{_of_ranks(moment)}{_refused_a_pool(moment)[0]}"
             ),
-            evidence=(Evidence("the message", failed.line), *_tried(case)),
+            evidence=(
+                Evidence("the message", failed.line),
+                *_refused_a_pool(moment)[1],
+                *_tried(case),
+            ),
             detail="" if handle else _limit(case),
             remedies=tuple(_remedies(case, moment, library, handle)),
             moment=index,
@@ -674,6 +678,8 @@ def _remedies(case: Case, moment: Moment, library: str, handle: bool) -> Iterato
         yield OFF_THE_GPU
     if told.shows("jax: updated before") and not told.works_in:
         yield remedies.RELEASES_BEFORE
+    if _refused_a_pool(moment)[0]:
+        yield _SEE_WHO
     if situation(case, moment).program == "TensorFlow Serving":
         yield Remedy(
             "leave room outside the pool: give the server a part of the GPU (its flag"
@@ -698,11 +704,12 @@ def _remedies(case: Case, moment: Moment, library: str, handle: bool) -> Iterato
             code_snippets.growth(case.api),
             slug="growth",
         )
-    yield Remedy(
-        "see whether another process (a notebook that still runs, another server) holds the device",
-        "nvidia-smi",
-        slug="see-device-users",
-    )
+    if not _refused_a_pool(moment)[0]:
+        yield Remedy(
+            "see whether another process (a notebook that still runs, another server) holds the device",
+            "nvidia-smi",
+            slug="see-device-users",
+        )
     if not handle and library in _OF_MATRICES:
         yield Remedy(
             "give it a smaller matrix (half the side is a quarter of the workspace), 32 bits, or the CPU with"
@@ -723,6 +730,26 @@ def _remedies(case: Case, moment: Moment, library: str, handle: bool) -> Iterato
     )
 
 
+def _refused_a_pool(moment: Moment) -> tuple[str, tuple[Evidence, ...]]:
+    """That the driver refused TensorFlow itself little before: others held the GPU as it began."""
+    refused = moment.incident.driver_failures if moment.incident else ()
+    size, line = max(refused, key=lambda each: each[0].bytes, default=(None, None))
+    if size is None or line is None or size.bytes >= _A_POOL:
+        return "", ()  # a pool that is made asks for nearly all that is free, and then for less and less
+    told = (
+        f"; the driver had refused TensorFlow {human_size(size)} ({line.place}): unless its pool grew to"
+        " there, others held nearly all of the GPU before (an earlier session or notebook, another process)"
+    )
+    return told, (Evidence("refused before", line),)
+
+
+_A_POOL = GIB
+_SEE_WHO = Remedy(
+    "end what holds the GPU first (an earlier notebook's kernel, a session that was not closed, another"
+    " process), and start this one anew",
+    "nvidia-smi",
+    slug="see-device-users",
+)
 _MOST_WITH_ROOM = 0.8
 
 
