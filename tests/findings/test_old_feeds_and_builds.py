@@ -138,7 +138,31 @@ def test_a_small_pool_that_is_refused_tells_of_others(sizes: tuple[str, ...], to
 
 def test_a_full_board_of_shared_memory_is_no_full_disk() -> None:
     text = (
-        "ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared memory"
-        " (shm).\nRuntimeError: unable to write to file </torch_169035_19>: No space left on device (28)\n"
+        "ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared"
+        " memory (shm).\n"
+        "RuntimeError: unable to write to file </torch_169035_19>: No space left on device (28)\n"
     )
     assert [action.remedy.slug for action in explained(text).actions] == ["more-shared-memory"]
+
+
+NET = """\
+import tensorflow as tf
+model.add({first})
+model.add(Flatten())
+model.add(Dense({units}, activation='softmax'))
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "units", "what", "narrower"),
+    [
+        ("Conv2D(32, 3)", "NUM_CLASSES", "a fully connected kernel", False),
+        ("Conv2D(32, 3)", "3817", "a fully connected kernel", True),
+        ("Embedding(n, 64)", "NUM_CLASSES", "a weight matrix (an embedding table", False),
+    ],
+)
+def test_the_code_tells_a_kernel_from_a_table(first: str, units: str, what: str, narrower: bool) -> None:
+    slot = oom("307328,3817", "training/Adam/Variable_4/Assign")
+    report = explained(NET.format(first=first, units=units) + slot)
+    assert what in report.verdict
+    assert any(action.remedy.slug == "narrower-layer" for action in report.actions) is narrower

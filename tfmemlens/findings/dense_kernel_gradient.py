@@ -201,6 +201,8 @@ def _finding(case: Case, index: int, moment: Moment, request: Request) -> Findin
     row = _in_summary(case, inputs, units)
     dense = (row and row[1] == "Dense") or _is_of_a_first_layer(request)
     weight = Weight.DENSE if dense else weight_of(request)
+    if weight is Weight.MATRIX and _is_dense_by_the_code(case):
+        weight = Weight.DENSE
     own = _own_variables(case, request)
     what = own or weight
     of_layer = f" (`{row[0]}`)" if row else ""
@@ -305,6 +307,26 @@ _OF_KERAS = frozenset(
 """The last names of variables that a layer of Keras's own, or a fully connected one, makes."""
 
 
+def _is_dense_by_the_code(case: Case) -> bool:
+    """Whether the program flattens, has fully connected layers, and no table."""
+    lines = [line.text for line in code_lines(case.capture.surroundings)]
+    flattens = any("Flatten(" in text for text in lines) and any("Dense(" in text for text in lines)
+    return flattens and not any(_TABLE.search(text) for text in lines)
+
+
+_TABLE, _NUMBERS = regex(r"(?i)embedding|lookup"), regex(r"\d+")
+_CLASSES = regex(r"(?i)\bDense\(\s*(?:units\s*=\s*)?\w*(?:class|label)\w*")
+
+
+def _columns_are_classes(case: Case, units: int) -> bool:
+    """Whether the program has one fully connected layer for the kinds of the task, and none of this width by
+    a number.
+    """
+    lines = [line.text for line in code_lines(case.capture.surroundings)]
+    of_classes = any(_CLASSES.search(text) for text in lines)
+    return of_classes and not any(str(units) in _NUMBERS.findall(text) for text in lines if "Dense(" in text)
+
+
 def _own_variables(case: Case, request: Request) -> str:
     """`the variables `keys` and `values``: those of a layer of the user's that have this shape, as the
     program recorded them; empty where one of Keras's own names is among them.
@@ -368,6 +390,8 @@ def _remedies(
             slug="narrower-layer",
         )
         return
+    if _columns_are_classes(case, units):
+        return  # the kinds of the task, which nobody can halve
     narrower = "make it narrower" if what is Weight.MATRIX else "make the layer narrower"
     yield Remedy(
         f"{narrower}: {units:,} -> {max(units // 2, 1):,} halves the matrix, its gradient and slots",
