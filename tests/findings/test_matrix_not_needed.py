@@ -81,3 +81,14 @@ def test_full_factors(line: str) -> None:
 )
 def test_thin_factors_are_asked_for_already(line: str) -> None:
     assert factors(line) is None
+
+
+@pytest.mark.parametrize(("made", "diagonal_"), [("diag(w)", True), ("outer(w, w)", False)])
+def test_a_diagonal_matrix_of_jax_is_known_by_the_program(made: str, diagonal_: bool) -> None:
+    code = (
+        "import jax, jax.numpy as jnp\nX = jnp.ones((480000, 9))\nw = jnp.ones(480000)\n"
+        f"W = jnp.{made}\nA = X.T @ W @ X\n"
+    )
+    message = "jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: Out of memory allocating 921600000000 bytes.\n"
+    first = explained(f"{code}{message}").actions[0].remedy
+    assert (first.slug == "rows-times-numbers") is diagonal_

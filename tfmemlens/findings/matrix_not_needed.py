@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfmemlens.findings.support.diagonals import rows_times_numbers
 from tfmemlens.findings.support.program_lines import code_lines
 from tfmemlens.findings.support.rows import requests
 from tfmemlens.findings.support.situation import JAX, TENSORFLOW, framework_of
@@ -106,13 +107,7 @@ def _of_a_diagonal(index: int, request: Request, diagonal: _Diagonal) -> Finding
         request,
         diagonal.line,
         what,
-        Remedy(
-            "multiply each row by its number: the product with a diagonal matrix is just that",
-            f"y = {of}[:, None] * x   # in place of matmul(diag({of}), x); from the right: x * {of}",
-            saves_bytes=request.needed_bytes,
-            certainty=Certainty.BOUND,
-            slug="rows-times-numbers",
-        ),
+        rows_times_numbers(of, request.needed_bytes),
     )
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from tfmemlens.findings.support.diagonals import rows_times_numbers
 from tfmemlens.findings.support.jax_code.changes import (
     FEWER_SAMPLES,
     HESSIAN_PRODUCTS,
@@ -497,6 +498,12 @@ def _remedies(
     first = made[0]
     cache = next((each for each in made if each.name in _CREATES and is_cache_of_keys(each, followed)), None)
     remedies = tuple(store(cache, followed) if cache else _of_kind(first, turns, need, followed))
+    if (
+        first.name == "diag"
+        and len(first.array.shape) == _OF_A_MATRIX
+        and (of := _DIAGONAL.search(first.code))
+    ):
+        return (rows_times_numbers(of["of"], first.array.bytes),)
     if not remedies and (idiom := advice(first.code, need)):
         remedies = tuple(each for each in idiom.remedies if each.slug != _HALF.slug)  # the dtype is known
         if not (followed.derived or any(each.gradient for each in followed.arrays)):
@@ -512,6 +519,7 @@ def _remedies(
     return remedies
 
 
+_OF_A_MATRIX, _DIAGONAL = 2, regex(r"\bdiag\(\s*(?P<of>[^(),]{1,60})\)")
 _TURNS_TO_THE_HOST = Remedy(
     "or run a part of the turns at a time, and bring the rows of each part to the host (pictures as uint8)",
     "carry, rows = jax.lax.scan(body, carry, part); kept.append(np.asarray(rows))   # for each part of xs",
