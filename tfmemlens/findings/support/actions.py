@@ -172,8 +172,11 @@ def _same_results_first(
     """The same with what leaves every result as it is before what makes a sample or a batch smaller, where it
     is the remedy of the cause that explains most, and much.
     """
-    first = next((each for each in ours if each.rule not in (*_TESTS, _KNOB)), None)
-    if first is None or first.severity is not Severity.CAUSE or not first.remedies:
+    causes = [each for each in ours if each.rule not in (*_TESTS, _KNOB)]
+    if not causes or causes[0].severity is not Severity.CAUSE:
+        return actions
+    first = causes[0] if causes[0].rule != _TOO_LARGE else next(filter(_is_as_free, causes), causes[0])
+    if not first.remedies:
         return actions
     remedy = first.remedies[0]
     most = max((each.explains or 0 for each in ours if each.rule == _KNOB), default=0)
@@ -183,6 +186,16 @@ def _same_results_first(
     if ahead is None or ahead.remedy.slug != remedy.slug or remedy.slug in tried:
         return actions
     return [ahead, *(each for each in actions if each is not ahead)]
+
+
+_TOO_LARGE = "request-larger-than-device"
+"""What says that one tensor is too large, and leaves to others how it is made."""
+
+
+def _is_as_free(finding: Finding) -> bool:
+    """Whether a cause tells of what makes the tensor, and how the same is made without it."""
+    makes_none = bool(finding.remedies) and finding.remedies[0].slug in _MAKE_NONE
+    return finding.severity is Severity.CAUSE and makes_none
 
 
 def _without_it_first(actions: list[Action], ours: Sequence[Finding], tried: frozenset[str]) -> list[Action]:
@@ -208,7 +221,7 @@ _SAME_RESULTS = frozenset(
     no-kept-tape no-persistent-tape one-function one-product ops-once outside-the-tape pass-as-argument
     penalty-on-rows plain-tapes project-before-gather sparse-labels sparse-labels-alone sparse-product
     sparse-updates stay-sparse stop-recording sum-as-you-go sum-in-the-product tape-inside-loop
-    tape-per-part
+    tape-per-part unstack-once rows-times-numbers thin-factors broadcast-instead number-the-ids not-trainable
     """.split()
 )
 """What makes the same numbers with less memory."""
@@ -240,7 +253,7 @@ _NAMED = regex(r"`(?:[^`]{0,80}\.)?(\w{1,60})`")
 _MAKE_NONE = (
     *("look-up-by-index", "matrix-product", "sparse-labels-alone", "integer-ids"),
     *("sum-in-the-product", "the-shorter-side", "look-up-first", "repeat-the-output"),
-    "reduce-before-resizing",
+    *("reduce-before-resizing", "unstack-once", "rows-times-numbers", "thin-factors", "broadcast-instead"),
 )
 """What leaves nothing of the tensor, or makes the same numbers without it."""
 

@@ -98,11 +98,29 @@ def own_batch(case: Case, moment: Moment) -> int | None:
     shape = moment.request.failed.shape if moment.request else None
     if moment.request is None or moment.request.fixed or len(shape or ()) < _LEAST_RANK:
         return None
+    if (frames := _folded_frames(case, moment.request)) > 1:
+        rows_of = shape[0] if shape else None
+        return rows_of // frames if rows_of else None
     found = own_constant(case, moment, None)
     return found.batch if found else None
 
 
 _LEAST_RANK = 3
+_BY_TIME = regex(r"(?i)\btime_?distributed")
+
+
+def _folded_frames(case: Case, request: Request) -> int:
+    """How many frames of each sample Keras's TimeDistributed makes rows of the tensor that failed: the first
+    side of the one input of the program that has one more; 0 where nothing tells.
+    """
+    shape, program = request.failed.shape or (), case.capture.surroundings.program()
+    if not program or not shape or not shape[0] or not _BY_TIME.search(request.failed.node or ""):
+        return 0
+    from tfmemlens.knowledge.keras_program.inputs import input_shapes
+
+    frames = {sides[0] for sides in input_shapes(program) if len(sides) == len(shape)}
+    rows_of = shape[0]
+    return frames.pop() if len(frames) == 1 and all(rows_of % each == 0 for each in frames) else 0
 
 
 def batch_parts(case: Case) -> int:

@@ -12,7 +12,10 @@ _IN_BLOCKS = CodeChange(
     " each block again, or all blocks are kept",
 )
 _BOXES = r"(?:anchors?|boxes|bbox\w{0,8}|gt\w{0,12}|priors?|proposals|default_boxes)"
+_COMPARES = r"\b(?:maximum|minimum|(?:not_)?equal|greater\w*|less\w*|logical_\w+)\(\s*"
+"""What takes one of two numbers or compares them, so that no product makes it."""
 _NEW_AXES = regex(
+    rf"\A(?!.*{_COMPARES}[\w.]{{1,40}}{_AXIS}).*?"
     rf"(?P<one>\b[\w.]{{1,40}}){_AXIS}\s*(?:[-+*/<>=&|]+"
     rf"|,)\s*(?:tf\.\w{{1,20}}\()?(?P<other>[\w.]{{1,40}}){_AXIS}"
     r"|expand_dims\(\s*(?P<first_of>[\w.]{1,40}).{0,60}?(?:[-+*/]|,\s?)\s*(?:tf"
@@ -23,6 +26,7 @@ _NO_DIFFERENCE = regex(
     rf"(?P<one>\b[\w.]{{1,40}}){_AXIS}\s*[+*/<>=&|]+\s*(?:tf\.\w{{1,20}}\()?(?P<other>[\w.]{{1,40}}){_AXIS}"
     r"|expand_dims\(\s*(?P<first_of>[\w.]{1,40})[^()]{0,60}\)\s*[+*/]\s*(?:tf"
     r"|K)\.expand_dims\(\s*(?P<second_of>[\w.]{1,40})"
+    rf"|{_COMPARES}(?P<compared>[\w.]{{1,40}}){_AXIS}\s*,\s*(?P<with>[\w.]{{1,40}}){_AXIS}"
 )
 """The same where no difference is made, so that no distance is."""
 _PAIRS_OF_ROWS = (
@@ -68,6 +72,8 @@ ROWS = (
             "wave = tf.sin(turn[None] + phase[:, None])",
             "w = gate[:, :, None] * value[:, None, :]",
             "s = tf.expand_dims(a, 1) + tf.expand_dims(b, 2)",
+            "m = tf.equal(labels[:, None], labels[None, :])",
+            "lo = tf.maximum(a[None, :, None, :2], g[:, None, :, :2])",
         ),
         ("diff = x[:, None] - y[None, :]", "y = x[:, None] * scale"),
         ranks=(3, 4, 5, 6),
@@ -91,9 +97,13 @@ ROWS = (
         (
             "diff = x[:, None] - y[None, :]",
             "d = tf.square(tf.expand_dims(train, 0) - tf.expand_dims(test, 1))",
-            "m = tf.equal(labels[:, None], labels[None, :])",
         ),
-        ("x = x[:, None]", "y = x[:, None] * scale", "x = tf.expand_dims(x, 0)"),
+        (
+            "m = tf.equal(labels[:, None], labels[None, :])",
+            "x = x[:, None]",
+            "y = x[:, None] * scale",
+            "x = tf.expand_dims(x, 0)",
+        ),
         ranks=(3, 4, 5, 6),
     ),
     TensorFlowIdiom(
@@ -209,8 +219,9 @@ ROWS = (
         (
             CodeChange(
                 "broadcast-instead",
-                "let it broadcast: an axis of size 1 takes part in +, -, *, / and where without any copy",
-                "y = x[:, None] + z   # instead of tile(x) + z",
+                "let it broadcast: an axis of size 1 takes part in +, -, *, / and where without any copy, and"
+                " a batch of 1 in matmul",
+                "y = x[:, None] + z   # instead of tile(x) + z; tf.matmul(a[None], x)",
             ),
         ),
         ("h = tf.tile(h, [1, T, 1])", "z = tf.repeat(z, k, axis=0)"),
