@@ -8,7 +8,7 @@ import pytest
 
 from tfmemlens.knowledge.tree_values import last_name
 from tfmemlens.model.line import Line
-from tfmemlens.model.program import Statement
+from tfmemlens.model.program import Program, Statement
 
 CODE = "for x in xs:\n    f(\n        x,\n    )\n"
 
@@ -40,3 +40,27 @@ def test_a_call_ran_where_one_of_its_lines_did(running: frozenset[int] | None, r
 )
 def test_the_last_name_of_an_expression(code: str, name: str) -> None:
     assert last_name(ast.parse(code, mode="eval").body) == name
+
+
+def of_file(*codes: str, source: str = "net.py") -> Program:
+    made = []
+    for number, code in enumerate(codes, 1):
+        made.append(Statement(ast.parse(code).body[0], (Line(number, code, source),)))
+    return Program(tuple(made))
+
+
+def test_a_file_that_was_read_twice_is_one_program() -> None:
+    once = of_file("a = f(1)", "b = f(1)")
+    assert once.joined([of_file("a = f(1)", "b = f(1)")]).statements == once.statements
+
+
+@pytest.mark.parametrize(
+    ("other", "count"),
+    [
+        (of_file("a = f(1)", source="other.py"), 3),
+        (of_file("a = f(2)"), 3),  # the file was changed between
+        (of_file("a = f(1)", "b = f(1)", "c = 1"), 3),
+    ],
+)
+def test_what_is_not_there_yet_is_joined(other: Program, count: int) -> None:
+    assert len(of_file("a = f(1)", "b = f(1)").joined([other]).statements) == count

@@ -77,9 +77,17 @@ class Program:
 
     def joined(self, others: Iterable[Program]) -> Program:
         """The same, and what others hold; a line that a traceback quotes is left out where a program has it
-        whole.
+        whole, and so is a statement of a file that is there already: one file may be given and quoted, too.
         """
         added = [statement for other in others for statement in other.statements]
         whole = {line.text.strip() for statement in added for line in statement.lines}
         own = [each for each in self.statements if not (each.of_frame and each.line.text.strip() in whole)]
-        return Program((*own, *added))
+        held = {_in_its_file(each) for each in own if not (each.of_frame or each.inline)}
+        new = [each for each in added if each.of_frame or each.inline or _in_its_file(each) not in held]
+        return Program((*own, *new))
+
+
+def _in_its_file(statement: Statement) -> tuple[str, int, int, tuple[str, ...]]:
+    """What is one and the same for a statement of one file, however often it was read."""
+    line, text = statement.line, tuple(each.text for each in statement.lines)
+    return line.source, line.number, statement.node.col_offset, text
