@@ -141,7 +141,7 @@ def check(case: Case) -> Iterator[Finding]:
             evidence=(Evidence(f"requested: {tensor_text(moment)} at {place(moment) or op}", failed.line),),
             detail=_GROWN if grown else "",
             remedies=(
-                *(mistake or (() if _COMPARES.match(op) else _product(shape, need))),
+                *(mistake or (() if _OF_COMPARISONS.match(op) else _product(shape, need))),
                 *(() if mistake else (_in_blocks(need, rows, rest),)),
             ),
             moment=index,
@@ -485,7 +485,7 @@ def _most_likely(case: Case, shape: list[int]) -> str:
     return f"; most likely [{shape[0]},1] against [{shape[0]}]{at}"
 
 
-_COMPARES = regex(r"Maximum|Minimum|(?:Not)?Equal|Greater|Less|Logical")
+_OF_COMPARISONS = regex(r"Maximum|Minimum|(?:Not)?Equal|Greater|Less|Logical")
 """Ops that no matrix product replaces."""
 
 

@@ -51,6 +51,8 @@ _A_HUNDRED = 100
 _BASIS = {Agreement.NUMBER: Basis.MEASURED, Agreement.OP: Basis.MEASURED, Agreement.LINE: Basis.SHAPE}
 _MARKED = regex(r"\A\s*-{2,}> ?\d{1,5}[ :]\s*(?P<code>\S.*)")
 """A line that a notebook marks as the one that failed."""
+_COMPARES = regex(r"(?:\A|/)(?:Maximum|Minimum|(?:Not)?Equal|Greater\w*|Less\w*|Logical\w+)(?:_\d+)?\Z")
+"""Ops that no matrix product replaces."""
 _BATCH = regex(r"(?i)\Abatch|batch_?size\Z|\Abs\Z")
 _FLAG = regex(r"DEFINE_integer\(\s*['\"](?P<name>\w{1,60})['\"]\s*,\s*(?P<value>\d[\d_]{0,12})")
 
@@ -339,7 +341,9 @@ def _advised(
     """The changes of the code, and what helps any step; a smaller batch first where the tensor has the batch
     and blocks help a training only if the backward pass computes each again.
     """
-    changes = () if of_table else tuple(_remedy(each, case, moment, request, words) for each in idiom.advice)
+    compares = _COMPARES.search(request.failed.op or request.failed.node or "") is not None
+    fitting = [each for each in idiom.advice if not (compares and each.slug == "matrix-product")]
+    changes = () if of_table else tuple(_remedy(each, case, moment, request, words) for each in fitting)
     others = tuple(remedies.offered(case, moment, *idiom.also))
     shape = request.failed.shape or (None,)
     of_batch = shape[0] is not None and remedies.batch_of(case, moment) == shape[0]

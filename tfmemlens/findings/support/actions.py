@@ -192,9 +192,13 @@ _TOO_LARGE = "request-larger-than-device"
 """What says that one tensor is too large, and leaves to others how it is made."""
 
 
+_SPARES_IT = ("unstack-once", "rows-times-numbers", "thin-factors", "broadcast-instead")
+"""What makes the same numbers, and the tensor never."""
+
+
 def _is_as_free(finding: Finding) -> bool:
     """Whether a cause tells of what makes the tensor, and how the same is made without it."""
-    makes_none = bool(finding.remedies) and finding.remedies[0].slug in _MAKE_NONE
+    makes_none = bool(finding.remedies) and finding.remedies[0].slug in _SPARES_IT
     return finding.severity is Severity.CAUSE and makes_none
 
 
@@ -253,7 +257,8 @@ _NAMED = regex(r"`(?:[^`]{0,80}\.)?(\w{1,60})`")
 _MAKE_NONE = (
     *("look-up-by-index", "matrix-product", "sparse-labels-alone", "integer-ids"),
     *("sum-in-the-product", "the-shorter-side", "look-up-first", "repeat-the-output"),
-    *("reduce-before-resizing", "unstack-once", "rows-times-numbers", "thin-factors", "broadcast-instead"),
+    "reduce-before-resizing",
+    *_SPARES_IT,
 )
 """What leaves nothing of the tensor, or makes the same numbers without it."""
 

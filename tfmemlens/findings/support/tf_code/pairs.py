@@ -12,10 +12,7 @@ _IN_BLOCKS = CodeChange(
     " each block again, or all blocks are kept",
 )
 _BOXES = r"(?:anchors?|boxes|bbox\w{0,8}|gt\w{0,12}|priors?|proposals|default_boxes)"
-_COMPARES = r"\b(?:maximum|minimum|(?:not_)?equal|greater\w*|less\w*|logical_\w+)\(\s*"
-"""What takes one of two numbers or compares them, so that no product makes it."""
 _NEW_AXES = regex(
-    rf"\A(?!.*{_COMPARES}[\w.]{{1,40}}{_AXIS}).*?"
     rf"(?P<one>\b[\w.]{{1,40}}){_AXIS}\s*(?:[-+*/<>=&|]+"
     rf"|,)\s*(?:tf\.\w{{1,20}}\()?(?P<other>[\w.]{{1,40}}){_AXIS}"
     r"|expand_dims\(\s*(?P<first_of>[\w.]{1,40}).{0,60}?(?:[-+*/]|,\s?)\s*(?:tf"
@@ -26,7 +23,6 @@ _NO_DIFFERENCE = regex(
     rf"(?P<one>\b[\w.]{{1,40}}){_AXIS}\s*[+*/<>=&|]+\s*(?:tf\.\w{{1,20}}\()?(?P<other>[\w.]{{1,40}}){_AXIS}"
     r"|expand_dims\(\s*(?P<first_of>[\w.]{1,40})[^()]{0,60}\)\s*[+*/]\s*(?:tf"
     r"|K)\.expand_dims\(\s*(?P<second_of>[\w.]{1,40})"
-    rf"|{_COMPARES}(?P<compared>[\w.]{{1,40}}){_AXIS}\s*,\s*(?P<with>[\w.]{{1,40}}){_AXIS}"
 )
 """The same where no difference is made, so that no distance is."""
 _PAIRS_OF_ROWS = (
@@ -72,8 +68,6 @@ ROWS = (
             "wave = tf.sin(turn[None] + phase[:, None])",
             "w = gate[:, :, None] * value[:, None, :]",
             "s = tf.expand_dims(a, 1) + tf.expand_dims(b, 2)",
-            "m = tf.equal(labels[:, None], labels[None, :])",
-            "lo = tf.maximum(a[None, :, None, :2], g[:, None, :, :2])",
         ),
         ("diff = x[:, None] - y[None, :]", "y = x[:, None] * scale"),
         ranks=(3, 4, 5, 6),
@@ -97,13 +91,9 @@ ROWS = (
         (
             "diff = x[:, None] - y[None, :]",
             "d = tf.square(tf.expand_dims(train, 0) - tf.expand_dims(test, 1))",
-        ),
-        (
             "m = tf.equal(labels[:, None], labels[None, :])",
-            "x = x[:, None]",
-            "y = x[:, None] * scale",
-            "x = tf.expand_dims(x, 0)",
         ),
+        ("x = x[:, None]", "y = x[:, None] * scale", "x = tf.expand_dims(x, 0)"),
         ranks=(3, 4, 5, 6),
     ),
     TensorFlowIdiom(
